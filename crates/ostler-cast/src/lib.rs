@@ -1,0 +1,1 @@
+//! asciicast v2, reading and writing.

@@ -1,0 +1,1 @@
+//! All decisions, no I/O.

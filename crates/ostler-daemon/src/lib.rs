@@ -1,0 +1,1 @@
+//! Session actors: turn I/O into events and actions into I/O.

@@ -1,0 +1,1 @@
+//! Owns one terminal: PTY, output ring and input ledger.

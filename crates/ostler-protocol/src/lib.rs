@@ -1,0 +1,1 @@
+//! Types on the wire between the command line and the daemon.

@@ -1,0 +1,1 @@
+//! Terminal bytes to screen, signals and safe input.

@@ -1,0 +1,1 @@
+//! Stand-in agent for tests and the demo.

@@ -1,0 +1,2 @@
+//! Looks after terminal coding agents.
+fn main() {}
