@@ -95,14 +95,22 @@ fn forget_handles() -> io::Result<()> {
 
 /// Gives every signal its default meaning and blocks none: ignored signals would be inherited.
 fn default_signals() {
-    // SAFETY: called in a process about to exec; the set is initialised before use.
+    // The kernel's own calls and structures: the C library refuses to touch the signals it reserves for its
+    // threads, and those too can be inherited as ignored. All zeroes is the default action, and no signal.
+    let action = [0u64; 8];
+    let mask = 0u64;
+    // SAFETY: called in a process about to exec; both structures are at least as large as the kernel reads.
     unsafe {
         for signal in 1..=64 {
-            libc::signal(signal, libc::SIG_DFL);
+            libc::syscall(libc::SYS_rt_sigaction, signal, action.as_ptr(), 0usize, size_of_val(&mask));
         }
-        let mut none = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const mask,
+            0usize,
+            size_of_val(&mask),
+        );
     }
 }
 
