@@ -1,1 +1,22 @@
 //! Types on the wire between the command line and the daemon.
+//!
+//! # Theory of operation
+//!
+//! A connection carries [`frame`]s both ways: JSON for requests and responses, raw bytes for terminal output,
+//! keys and message bodies. The client says [`Request::Hello`] first and checks the daemon's protocol number;
+//! within one number, fields and variants are only added. A request is answered by one [`Response`], except
+//! [`Request::View`], which is a conversation until either side ends it.
+
+pub mod frame;
+mod os_text;
+mod request;
+mod response;
+
+pub use os_text::OsText;
+pub use request::{Request, Since, StartRequest, ViewRequest};
+pub use response::{
+    DaemonInfo, ErrorKind, EventInfo, ExitInfo, MessageInfo, Problem, Proof, Response, SessionInfo,
+};
+
+/// Number of the protocol this build speaks.
+pub const PROTOCOL: u32 = 1;

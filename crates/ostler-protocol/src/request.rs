@@ -1,0 +1,125 @@
+//! What a client asks.
+
+use ostler_core::{SessionName, State};
+use serde::{Deserialize, Serialize};
+
+use crate::os_text::OsText;
+use crate::response::Proof;
+
+/// A request to the daemon.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Request {
+    /// Opens the connection.
+    Hello {
+        /// Protocol of the client.
+        protocol: u32,
+        /// Version of the client, for the log.
+        version: String,
+    },
+    /// Starts a program.
+    Start(Box<StartRequest>),
+    /// Lists sessions.
+    List {
+        /// Ended ones too.
+        all: bool,
+    },
+    /// Tells about one session.
+    Status {
+        /// Its name or id.
+        name: String,
+    },
+    /// Shows a session's output: a conversation.
+    View(ViewRequest),
+    /// In a view with keys: the viewer's terminal has this size now.
+    Resize {
+        /// Columns.
+        cols: u16,
+        /// Rows.
+        rows: u16,
+    },
+    /// Sends bytes; a frame with the body follows.
+    Send {
+        /// The session's name or id.
+        name: String,
+        /// Makes the message the same one when it is sent again.
+        id: String,
+        /// Answer when this much is proven.
+        wait: Proof,
+    },
+    /// Answers when the session is in one of these states, or can no longer be.
+    Wait {
+        /// The session's name or id.
+        name: String,
+        /// The states waited for.
+        states: Vec<State>,
+    },
+    /// Ends a session's whole process tree; answers when it is gone.
+    Stop {
+        /// The session's name or id.
+        name: String,
+        /// Milliseconds between asking and killing.
+        grace_ms: u32,
+    },
+    /// Tells what happened.
+    Events {
+        /// Only of this session.
+        name: Option<String>,
+        /// Only events behind this number.
+        after: i64,
+        /// Wait for one if there is none.
+        follow: bool,
+    },
+    /// Tells about the daemon.
+    Daemon,
+    /// Ends the daemon; sessions go on.
+    Shutdown,
+}
+
+/// A program to start.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StartRequest {
+    /// Makes a repeated request the same one.
+    pub id: String,
+    /// The program: a path, or a name to be found on the given `PATH`.
+    pub program: OsText,
+    /// Its arguments.
+    pub args: Vec<OsText>,
+    /// What to call the session; made from the program's name if absent.
+    pub name: Option<SessionName>,
+    /// Where it starts; an absolute path.
+    pub cwd: OsText,
+    /// The caller's environment, to be cleaned.
+    pub env: Vec<(OsText, OsText)>,
+    /// Variables the caller asked for; never cleaned.
+    pub extra_env: Vec<(OsText, OsText)>,
+    /// Columns of the terminal.
+    pub cols: u16,
+    /// Rows of the terminal.
+    pub rows: u16,
+    /// Most bytes of recording; 0 for none.
+    pub record: u64,
+}
+
+/// From where on output is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Since {
+    /// The present screen, then what follows.
+    Screen,
+    /// All output that is still kept.
+    Oldest,
+}
+
+/// A look at a session's output.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ViewRequest {
+    /// The session's name or id.
+    pub name: String,
+    /// What to begin with.
+    pub since: Since,
+    /// Go on until the session ends.
+    pub follow: bool,
+    /// The viewer types, and the terminal takes this size `(columns, rows)`.
+    pub keys: Option<(u16, u16)>,
+}

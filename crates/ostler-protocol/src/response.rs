@@ -1,0 +1,235 @@
+//! What the daemon answers.
+
+use jiff::Timestamp;
+use ostler_core::State;
+use serde::{Deserialize, Serialize};
+
+/// An answer of the daemon.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Response {
+    /// The connection is open.
+    Welcome(DaemonInfo),
+    /// One session.
+    Session(Box<SessionInfo>),
+    /// Several sessions.
+    Sessions {
+        /// By name.
+        sessions: Vec<SessionInfo>,
+    },
+    /// A view begins. Frames of bytes follow; feed them to a screen of this size.
+    View {
+        /// The session.
+        session: Box<SessionInfo>,
+        /// Bytes of output that are no longer kept.
+        missing: u64,
+    },
+    /// In a view: the terminal has this size from here on.
+    Resized {
+        /// Columns.
+        cols: u16,
+        /// Rows.
+        rows: u16,
+    },
+    /// In a view: output was lost; the next frame begins from a clean screen.
+    Restarted {
+        /// Bytes that are missing.
+        missing: u64,
+    },
+    /// The view is over.
+    ViewEnded {
+        /// The session as it is now.
+        session: Box<SessionInfo>,
+    },
+    /// A message.
+    Message(MessageInfo),
+    /// What happened.
+    Events {
+        /// Oldest first.
+        events: Vec<EventInfo>,
+    },
+    /// It is done.
+    Done,
+    /// It was not done.
+    Failed(Problem),
+}
+
+/// The daemon itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DaemonInfo {
+    /// Its process id.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+    /// Protocol it speaks.
+    pub protocol: u32,
+    /// Sessions whose program runs.
+    pub sessions: usize,
+    /// When it started.
+    pub since: Timestamp,
+    /// Where its state lies.
+    pub home: String,
+}
+
+/// A session as users see it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Unique id.
+    pub id: String,
+    /// Name, unique among running sessions.
+    pub name: String,
+    /// What kind of agent it is; the program's name where none is known.
+    pub agent: String,
+    /// Process id of the program.
+    pub pid: Option<u32>,
+    /// What it is doing.
+    pub state: State,
+    /// More precisely, where the state has kinds.
+    pub kind: Option<String>,
+    /// Since when it is in that state.
+    pub since: Timestamp,
+    /// What the state is concluded from.
+    pub because: Vec<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Where it was started.
+    pub cwd: String,
+    /// Columns of its terminal.
+    pub cols: u16,
+    /// Rows of its terminal.
+    pub rows: u16,
+    /// When it was started.
+    pub started: Timestamp,
+    /// Window title that the program set.
+    pub title: Option<String>,
+    /// Bytes of output so far.
+    pub output: u64,
+    /// Messages that are not settled.
+    pub waiting: usize,
+    /// Process id of the holder.
+    pub holder: Option<u32>,
+    /// Where its files are.
+    pub dir: String,
+    /// How it ended.
+    pub exit: Option<ExitInfo>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExitInfo {
+    /// Exit status, where it ended by itself.
+    pub status: Option<u8>,
+    /// Signal that ended it, where one did.
+    pub signal: Option<u8>,
+    /// When.
+    pub at: Timestamp,
+    /// A person had asked for it.
+    pub stopped: bool,
+    /// Processes of the session that are still there although its terminal is gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<u32>,
+    /// CPU time, in seconds.
+    pub cpu: f64,
+    /// Largest memory, in KiB.
+    pub max_rss_kib: u64,
+}
+
+/// How sure it is that a message arrived. Each level includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Proof {
+    /// Recorded; nothing was typed yet.
+    Queued,
+    /// Every byte is in the program's terminal.
+    Written,
+}
+
+impl Proof {
+    /// The name on the command line and in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Written => "written",
+        }
+    }
+}
+
+/// A message and what is known of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MessageInfo {
+    /// Its id.
+    pub id: String,
+    /// The session's name.
+    pub session: String,
+    /// What is proven.
+    pub proof: Proof,
+    /// By what.
+    pub evidence: Vec<String>,
+    /// How often it was offered to the terminal's holder.
+    pub attempts: u32,
+    /// Why it never will arrive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Length of the body.
+    pub bytes: usize,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EventInfo {
+    /// Grows with every event.
+    pub seq: i64,
+    /// When.
+    pub at: Timestamp,
+    /// The session's name, where it concerns one.
+    pub session: Option<String>,
+    /// What kind of event.
+    pub event: String,
+    /// Details.
+    pub details: serde_json::Value,
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Problem {
+    /// What kind of problem.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// Kinds of problems, for exit codes and programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The request makes no sense.
+    Usage,
+    /// No such session or message.
+    NotFound,
+    /// It is in the way of something that exists.
+    Conflict,
+    /// The session has ended.
+    Ended,
+    /// It was tried and did not work.
+    Failed,
+    /// The disk is full or cannot be written.
+    Storage,
+    /// A defect of ostler.
+    Internal,
+}
+
+impl Problem {
+    /// A problem without a hint.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    /// The same problem with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}

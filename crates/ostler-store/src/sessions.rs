@@ -1,0 +1,250 @@
+use ostler_core::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::json;
+
+use crate::error::StoreError;
+use crate::events::{NewEvent, insert};
+use crate::store::Store;
+
+/// A session about to be started.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Unique id.
+    pub id: String,
+    /// Name, unique among running sessions.
+    pub name: String,
+    /// Program and arguments, for people.
+    pub command: Vec<String>,
+    /// Where it starts.
+    pub cwd: String,
+    /// Columns of its terminal.
+    pub cols: u16,
+    /// Rows of its terminal.
+    pub rows: u16,
+    /// Its directory.
+    pub dir: String,
+    /// When it was asked for.
+    pub created: Timestamp,
+}
+
+/// A recorded session.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// What it was started as; the size is the present one.
+    pub start: NewSession,
+    /// Process id of the program, once it ran.
+    pub pid: Option<u32>,
+    /// A person asked for its end.
+    pub stop_requested: bool,
+    /// How it ended.
+    pub ending: Option<Ending>,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// `exited`, `lost` or `failed`.
+    pub kind: String,
+    /// Exit status.
+    pub status: Option<u8>,
+    /// Signal.
+    pub signal: Option<u8>,
+    /// Why it failed or was lost.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// Bytes of output in all.
+    pub output: u64,
+    /// CPU time in microseconds.
+    pub cpu_us: u64,
+    /// Largest memory in KiB.
+    pub max_rss_kib: u64,
+}
+
+const COLUMNS: &str = "id, name, command, cwd, cols, rows, dir, created_ms, pid, stop_requested,
+                       ending, status, signal, reason, ended_ms, output, cpu_us, max_rss_kib";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let number = |index: usize| row.get::<_, i64>(index).map(i64::cast_unsigned);
+    let command: String = row.get(2)?;
+    let ending = match row.get::<_, Option<String>>(10)? {
+        None => None,
+        Some(kind) => Some(Ending {
+            kind,
+            status: row.get(11)?,
+            signal: row.get(12)?,
+            reason: row.get(13)?,
+            at: Timestamp(number(14)?),
+            output: number(15)?,
+            cpu_us: number(16)?,
+            max_rss_kib: number(17)?,
+        }),
+    };
+    Ok(Session {
+        start: NewSession {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            command: serde_json::from_str(&command).unwrap_or_default(),
+            cwd: row.get(3)?,
+            cols: row.get(4)?,
+            rows: row.get(5)?,
+            dir: row.get(6)?,
+            created: Timestamp(number(7)?),
+        },
+        pid: row.get(8)?,
+        stop_requested: row.get(9)?,
+        ending,
+    })
+}
+
+impl Store {
+    /// Records that a session is wanted, before anything is started.
+    pub fn create_session(&mut self, session: &NewSession) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            let inserted = transaction.execute(
+                "INSERT INTO sessions (id, name, command, cwd, cols, rows, dir, created_ms)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    session.id,
+                    session.name,
+                    json!(session.command).to_string(),
+                    session.cwd,
+                    session.cols,
+                    session.rows,
+                    session.dir,
+                    session.created.0.cast_signed(),
+                ],
+            );
+            match inserted {
+                Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+                    return Err(StoreError::NameTaken(session.name.clone()));
+                }
+                other => other?,
+            };
+            let event = NewEvent {
+                at: session.created,
+                session: Some(session.id.clone()),
+                event: "session.created",
+                details: json!({ "command": session.command, "cwd": session.cwd }),
+            };
+            insert(transaction, &event)
+        })
+    }
+
+    /// Records that the program runs.
+    pub fn session_started(&mut self, id: &str, pid: u32, at: Timestamp) -> Result<(), StoreError> {
+        self.change(
+            "UPDATE sessions SET pid = ?2 WHERE id = ?1",
+            params![id, pid],
+            NewEvent {
+                at,
+                session: Some(id.to_owned()),
+                event: "session.started",
+                details: json!({ "pid": pid }),
+            },
+        )
+    }
+
+    /// Records that a person wants the session ended.
+    pub fn stop_requested(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.change(
+            "UPDATE sessions SET stop_requested = 1 WHERE id = ?1",
+            params![id],
+            NewEvent {
+                at,
+                session: Some(id.to_owned()),
+                event: "session.stop_requested",
+                details: json!({}),
+            },
+        )
+    }
+
+    /// Records the terminal's size.
+    pub fn session_resized(
+        &mut self,
+        id: &str,
+        cols: u16,
+        rows: u16,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET cols = ?2, rows = ?3 WHERE id = ?1";
+        self.change(
+            sql,
+            params![id, cols, rows],
+            NewEvent {
+                at,
+                session: Some(id.to_owned()),
+                event: "session.resized",
+                details: json!({ "cols": cols, "rows": rows }),
+            },
+        )
+    }
+
+    /// Records the end. A session ends once: a second end changes nothing.
+    pub fn session_ended(&mut self, id: &str, ending: &Ending) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET ending = ?2, status = ?3, signal = ?4, reason = ?5, ended_ms = ?6,
+                   output = ?7, cpu_us = ?8, max_rss_kib = ?9 WHERE id = ?1 AND ending IS NULL";
+        let values = params![
+            id,
+            ending.kind,
+            ending.status,
+            ending.signal,
+            ending.reason,
+            ending.at.0.cast_signed(),
+            ending.output.cast_signed(),
+            ending.cpu_us.cast_signed(),
+            ending.max_rss_kib.cast_signed(),
+        ];
+        self.change(sql, values, NewEvent {
+            at: ending.at,
+            session: Some(id.to_owned()),
+            event: "session.ended",
+            details: json!({
+                "how": ending.kind, "status": ending.status, "signal": ending.signal, "reason": ending.reason,
+            }),
+        })
+    }
+
+    /// One change of a session and the event that tells of it; no event where nothing changed.
+    fn change(
+        &mut self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        event: NewEvent,
+    ) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            if transaction.prepare_cached(sql)?.execute(values)? > 0 {
+                insert(transaction, &event)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// One session.
+    pub fn session(&self, id: &str) -> Result<Option<Session>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM sessions WHERE id = ?");
+        Ok(self.connection.prepare_cached(&sql)?.query_row([id], read).optional()?)
+    }
+
+    /// All sessions, or the running ones, oldest first.
+    pub fn sessions(&self, ended_too: bool) -> Result<Vec<Session>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM sessions WHERE ?1 OR ending IS NULL ORDER BY created_ms, id");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map([ended_too], read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets ended sessions but the newest `keep`, and returns their directories.
+    pub fn forget_ended(&mut self, keep: u32) -> Result<Vec<String>, StoreError> {
+        self.atomically(|transaction| {
+            let old =
+                "SELECT id FROM sessions WHERE ending IS NOT NULL ORDER BY ended_ms DESC LIMIT -1 OFFSET ?1";
+            transaction.execute(&format!("DELETE FROM events WHERE session IN ({old})"), [keep])?;
+            let sql = format!("DELETE FROM sessions WHERE id IN ({old}) RETURNING dir");
+            let mut statement = transaction.prepare(&sql)?;
+            let dirs = statement.query_map([keep], |row| row.get(0))?;
+            Ok(dirs.collect::<Result<_, _>>()?)
+        })
+    }
+}

@@ -1,0 +1,55 @@
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use crate::error::StoreError;
+use crate::migrations;
+
+/// The database of one home.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) connection: Connection,
+}
+
+impl Store {
+    /// Opens the database, makes it if it is not there, and brings it up to date.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::Open { path: path.to_owned(), source };
+        let mut connection = Connection::open(path).map_err(failed)?;
+        connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+        migrations::migrate(&mut connection).map_err(failed)?.map_err(|found| StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known: u32::try_from(migrations::KNOWN).unwrap_or(u32::MAX),
+        })?;
+        Ok(Self { connection })
+    }
+
+    /// Counts one more daemon and returns its number: later ones have higher ones.
+    pub fn next_epoch(&mut self) -> Result<u64, StoreError> {
+        let sql = "INSERT INTO counters VALUES ('epoch', 1)
+                   ON CONFLICT DO UPDATE SET value = value + 1 RETURNING value";
+        let value: i64 = self.connection.query_row(sql, [], |row| row.get(0))?;
+        Ok(u64::try_from(value).unwrap_or(0))
+    }
+
+    /// Runs changes that belong together.
+    pub(crate) fn atomically<T>(
+        &mut self,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let transaction = self.connection.transaction()?;
+        let result = change(&transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+
+    /// Finds the id that a user means: a session's id, the running session of that name, or the last ended one.
+    pub fn find_session(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT id FROM sessions WHERE id = ?1 OR name = ?1
+                   ORDER BY id = ?1 DESC, ending IS NULL DESC, created_ms DESC LIMIT 1";
+        Ok(self.connection.query_row(sql, [name], |row| row.get(0)).optional()?)
+    }
+}
