@@ -43,6 +43,8 @@ pub struct Evidence {
     pub exit: Option<(Option<u8>, Option<u8>)>,
     /// The holder's lock is held: it lives.
     pub held: bool,
+    /// A holder has left its name: there was one.
+    pub started: bool,
 }
 
 /// Where a session stands.
@@ -166,7 +168,10 @@ impl Lifecycle {
             Event::Disconnected(Evidence { exit: Some((status, signal)), .. }) => {
                 self.finish(End::Exited { status, signal })
             }
-            Event::Disconnected(Evidence { held: false, .. }) => self.finish(End::Lost),
+            Event::Disconnected(Evidence { held: false, started: true, .. }) => self.finish(End::Lost),
+            Event::Disconnected(Evidence { held: false, started: false, .. }) => {
+                self.finish(End::Failed { reason: "the daemon ended before the program was started".into() })
+            }
             Event::Disconnected(Evidence { held: true, .. }) => {
                 let wait = RETRY[attempt.min(RETRY.len() - 1)];
                 self.phase = Phase::Unreachable { attempt: attempt + 1, retry_at: now.plus(wait) };
@@ -204,8 +209,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ALIVE: Evidence = Evidence { exit: None, held: true };
-    const GONE: Evidence = Evidence { exit: None, held: false };
+    const ALIVE: Evidence = Evidence { exit: None, held: true, started: true };
+    const GONE: Evidence = Evidence { exit: None, held: false, started: true };
 
     fn run(lifecycle: &mut Lifecycle, table: &[(u64, Event)]) -> Vec<Action> {
         table.iter().flat_map(|(ms, event)| lifecycle.handle(event.clone(), Timestamp(*ms))).collect()
@@ -230,10 +235,14 @@ mod tests {
         let table = [
             (Event::Disconnected(GONE), End::Lost),
             (
-                Event::Disconnected(Evidence { exit: Some((Some(3), None)), held: true }),
+                Event::Disconnected(Evidence { exit: Some((Some(3), None)), held: true, started: true }),
                 End::Exited { status: Some(3), signal: None },
             ),
             (Event::Exited { status: None, signal: Some(9) }, End::Exited { status: None, signal: Some(9) }),
+            (
+                Event::Disconnected(Evidence { started: false, ..GONE }),
+                End::Failed { reason: "the daemon ended before the program was started".into() },
+            ),
             (Event::LaunchFailed { reason: "no".into() }, End::Failed { reason: "no".into() }),
         ];
         for (event, end) in table {

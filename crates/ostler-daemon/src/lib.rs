@@ -1,1 +1,32 @@
-//! Session actors: turn I/O into events and actions into I/O.
+//! The daemon: session actors that turn I/O into events and actions into I/O.
+//!
+//! # Theory of operation
+//!
+//! The daemon owns no terminal. Each session has an [`actor`](session) that alone holds its state: it talks to
+//! the session's holder, feeds output to a screen, asks the machines of `ostler-core` what to do, commits what
+//! must not be lost to the store, and only then acts. Clients of the command line are served by
+//! [`connection`]s, which hold tickets to actors. Killing the daemon loses nothing: the next one reads the
+//! record, finds the holders by their directories, and goes on where the ledgers say the last one stopped.
+//!
+//! Nothing polls. The daemon wakes for bytes on a socket, for a deadline that a machine named, or for a
+//! client; with nothing to do it sleeps.
+
+mod client_stream;
+mod clock;
+mod connection;
+mod daemon;
+mod evidence;
+mod home;
+mod link;
+mod programs;
+mod registry;
+mod session;
+mod snapshot;
+mod start;
+mod stop;
+mod store_thread;
+mod survivors;
+mod view;
+
+pub use daemon::{Daemon, StartupError};
+pub use home::{Home, HomeError};

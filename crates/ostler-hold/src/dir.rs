@@ -123,7 +123,6 @@ impl SessionDir {
     }
 }
 
-
 /// Makes `path` and what is missing above it, private to its owner, and checks one that is already there.
 pub fn create_private(path: &Path) -> io::Result<()> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {

@@ -254,7 +254,8 @@ impl Holder {
     /// Handles the clients, whose poll results are `ready`, and drops those that are gone.
     fn serve(&mut self, ready: &[PollFlags], now: Instant) {
         for (index, flags) in ready.iter().enumerate() {
-            let gone = flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) && !self.clients[index].receive();
+            let gone = flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR)
+                && !self.clients[index].receive();
             while !gone && !self.clients[index].closing {
                 match self.clients[index].next_frame() {
                     Ok(Some(frame)) => self.on_frame(index, &frame, now),

@@ -89,7 +89,10 @@ impl Launcher {
         let status = holder.wait();
         let reason = match word.strip_prefix("failed ") {
             Some(reason) => reason.trim().to_owned(),
-            None => format!("the holder ended without a word ({status:?}, {heard:?}); see {}", dir.log().display()),
+            None => format!(
+                "the holder ended without a word ({status:?}, {heard:?}); see {}",
+                dir.log().display()
+            ),
         };
         Err(LaunchError::Program(reason))
     }
@@ -98,8 +101,7 @@ impl Launcher {
 /// Writes the spec and locks it. The lock belongs to the open file, which becomes the holder's standard
 /// input: at no moment is the session without it, even if we are killed on the way.
 fn locked_spec(dir: &SessionDir, spec: &Spec) -> io::Result<std::fs::File> {
-    let mut file =
-        OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(dir.spec())?;
+    let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(dir.spec())?;
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     file.write_all(&spec.to_bytes())?;
     file.rewind()?;

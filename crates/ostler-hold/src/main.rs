@@ -8,7 +8,8 @@ use ostler_hold::SessionDir;
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     let (Some(dir), None) = (args.next(), args.next()) else {
-        let _ = writeln!(std::io::stderr(), "usage: ostler-hold DIR < DIR/spec (started by the ostler daemon)");
+        let _ =
+            writeln!(std::io::stderr(), "usage: ostler-hold DIR < DIR/spec (started by the ostler daemon)");
         return ExitCode::from(2);
     };
     ostler_hold::main(&SessionDir::new(dir))

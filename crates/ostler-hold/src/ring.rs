@@ -154,9 +154,7 @@ pub fn read_remains(path: &Path) -> io::Result<Remains> {
     let file = File::open(path)?;
     let mut header = [0u8; HEADER];
     file.read_exact_at(&mut header, 0)?;
-    let number = |at: usize| {
-        header[at..].first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-    };
+    let number = |at: usize| header[at..].first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let (capacity, written) = (number(CAPACITY_AT), number(WRITTEN_AT));
     let size = file.metadata()?.len();
     if header[..8] != MAGIC || capacity == 0 || size != HEADER as u64 + capacity {

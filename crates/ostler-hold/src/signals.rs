@@ -43,7 +43,8 @@ impl Signals {
     pub(crate) fn next(&self) -> Option<Woken> {
         let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
         let count = rustix::io::read(&self.0, &mut info).ok()?;
-        let number = info.first_chunk::<4>().filter(|_| count == info.len()).map(|b| u32::from_ne_bytes(*b))?;
+        let number =
+            info.first_chunk::<4>().filter(|_| count == info.len()).map(|b| u32::from_ne_bytes(*b))?;
         Some(if i32::try_from(number) == Ok(libc::SIGTERM) { Woken::Terminate } else { Woken::Child })
     }
 }

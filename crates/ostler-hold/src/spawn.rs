@@ -87,9 +87,8 @@ pub fn detach(command: &mut Command) -> &mut Command {
 /// pipe on which the caller learns why exec failed.
 fn forget_handles() -> io::Result<()> {
     // SAFETY: changes flags of this process's descriptors only.
-    let result = unsafe {
-        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
-    };
+    let result =
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -116,8 +115,7 @@ fn default_signals() {
 
 /// Protects the holder where it may, and returns what the program's own score is to be.
 fn raise_own_oom_protection() -> String {
-    let own: i32 =
-        fs::read_to_string(OOM_FILE).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+    let own: i32 = fs::read_to_string(OOM_FILE).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
     // Lowering the score takes a privilege most users lack; then the program's higher score has to do.
     let _ = fs::write(OOM_FILE, (own - 5 * OOM_STEP).max(-1000).to_string());
     (own + OOM_STEP).min(1000).to_string()

@@ -115,15 +115,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const ALL: [Self; 7] = [
-        Self::Written,
-        Self::Duplicate,
-        Self::Pending,
-        Self::Stale,
-        Self::Corrupt,
-        Self::Full,
-        Self::Closed,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Written, Self::Duplicate, Self::Pending, Self::Stale, Self::Corrupt, Self::Full, Self::Closed];
 }
 
 /// What a holder knows without looking at the output.
@@ -425,9 +418,9 @@ impl<'a> Reply<'a> {
             },
             kind::STATUS => Self::Status(Status::decode(&mut fields)?),
             kind::EXITED => Self::Exited(ExitRecord::decode(&mut fields)?),
-            kind::REFUSED => Self::Refused {
-                reason: std::str::from_utf8(fields.text()?).map_err(|_| WireError::Value)?,
-            },
+            kind::REFUSED => {
+                Self::Refused { reason: std::str::from_utf8(fields.text()?).map_err(|_| WireError::Value)? }
+            }
             _ => return Ok(None),
         }))
     }

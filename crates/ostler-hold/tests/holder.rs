@@ -39,7 +39,8 @@ fn start_with(spec: &Spec) -> Session {
     let base = tempfile::tempdir().unwrap();
     let dir = SessionDir::new(base.path().join("session"));
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let launched = launcher().launch(&dir, spec, [("PATH", path), ("TERM", "xterm-256color".into())]).unwrap();
+    let launched =
+        launcher().launch(&dir, spec, [("PATH", path), ("TERM", "xterm-256color".into())]).unwrap();
     Session { _base: base, dir, holder: launched.holder, program: launched.program }
 }
 
@@ -314,7 +315,10 @@ fn no_program_holds_another_terminal_or_any_other_handle() {
             .map(|entry| std::fs::read_link(entry.unwrap().path()).unwrap())
             .collect();
         assert_eq!(handles.len(), 3, "{handles:?}");
-        assert!(handles.iter().all(|path| path == &handles[0] && path.starts_with("/dev/pts")), "{handles:?}");
+        assert!(
+            handles.iter().all(|path| path == &handles[0] && path.starts_with("/dev/pts")),
+            "{handles:?}"
+        );
     }
 }
 
@@ -346,7 +350,9 @@ fn the_end_is_recorded_and_reported_with_all_output_before_it() {
     assert_eq!(record.written, connection.output.len() as u64);
     session.wait_gone();
     assert_eq!(session.dir.read_exit(), Some(record));
-    assert!(String::from_utf8_lossy(&read_remains(&session.dir.ring()).unwrap().bytes).contains("last words"));
+    assert!(
+        String::from_utf8_lossy(&read_remains(&session.dir.ring()).unwrap().bytes).contains("last words")
+    );
 }
 
 #[test]
@@ -400,7 +406,8 @@ fn orphans_are_reaped() {
     until("no zombie is left", || {
         let zombies = ostler_hold::tree::process_ids().any(|pid| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            let fields: Vec<_> = stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
+            let fields: Vec<_> =
+                stat.rsplit_once(')').map(|(_, rest)| rest.split_whitespace().collect()).unwrap_or_default();
             fields.first() == Some(&"Z") && fields.get(1) == Some(&session.holder.id().to_string().as_str())
         });
         (!zombies).then_some(())

@@ -172,6 +172,13 @@ impl Store {
         Ok(find(&self.connection, session, id)?)
     }
 
+    /// One message of a session, by its place in the order.
+    pub fn message_by_seq(&self, session: &str, seq: u64) -> Result<Option<Message>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM messages WHERE session = ? AND seq = ?");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        Ok(statement.query_row(params![session, seq.cast_signed()], read).optional()?)
+    }
+
     /// Sequences of the messages that are not settled, in order.
     pub fn unsettled(&self, session: &str) -> Result<Vec<u64>, StoreError> {
         let sql = "SELECT seq FROM messages WHERE session = ? AND state = 'queued' ORDER BY seq";

@@ -1,0 +1,316 @@
+//! One client of the daemon.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ostler_core::State;
+use ostler_protocol::frame::{Frame, FrameError};
+use ostler_protocol::{
+    DaemonInfo, ErrorKind, EventInfo, PROTOCOL, Problem, Proof, Request, Response, SessionInfo,
+};
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::client_stream::{Replies, read_frame};
+use crate::daemon::Control;
+use crate::registry::{Found, Shared};
+use crate::session::{Command, SendCommand, ended_info, message_info, store_problem};
+use crate::{clock, start, stop, view};
+
+/// Frames of a client that may wait to be handled.
+const BACKLOG: usize = 16;
+/// Most events in one answer.
+const MAX_EVENTS: u32 = 1_000;
+
+static VIEWERS: AtomicU64 = AtomicU64::new(1);
+
+/// Serves a client until it leaves.
+pub(crate) async fn serve(stream: UnixStream, shared: Shared, control: Control) {
+    let own = rustix::process::geteuid().as_raw();
+    if !stream.peer_cred().is_ok_and(|peer| peer.uid() == own) {
+        tracing::warn!("a client of another user was refused");
+        return;
+    }
+    let (mut reader, writer) = stream.into_split();
+    let (sender, frames) = mpsc::channel(BACKLOG);
+    tokio::spawn(async move {
+        loop {
+            let frame = read_frame(&mut reader).await;
+            let last = frame.is_err();
+            if sender.send(frame).await.is_err() || last {
+                return;
+            }
+        }
+    });
+    let mut connection = Connection { shared, control, replies: Replies::new(writer), frames };
+    match connection.run().await {
+        Ok(()) | Err(FrameError::Closed) => {}
+        Err(error) => tracing::debug!(%error, "a client's connection ended"),
+    }
+}
+
+struct Connection {
+    shared: Shared,
+    control: Control,
+    replies: Replies,
+    frames: mpsc::Receiver<Result<Frame, FrameError>>,
+}
+
+impl Connection {
+    async fn run(&mut self) -> Result<(), FrameError> {
+        let Request::Hello { protocol, version } = self.request().await? else {
+            let problem = Problem::new(ErrorKind::Usage, "a connection begins with hello");
+            return self.replies.say(&Response::Failed(problem)).await;
+        };
+        if protocol != PROTOCOL {
+            tracing::warn!(protocol, version, "a client speaks another protocol");
+        }
+        self.replies.say(&Response::Welcome(self.daemon_info())).await?;
+        loop {
+            let request = match self.request().await {
+                Err(FrameError::Json(error)) => {
+                    let problem = Problem::new(
+                        ErrorKind::Usage,
+                        format!("the daemon does not know this request: {error}"),
+                    )
+                    .hint("its version may be older: ostler daemon stop, then try again (programs go on)");
+                    self.replies.say(&Response::Failed(problem)).await?;
+                    continue;
+                }
+                other => other?,
+            };
+            if let Request::View(request) = request {
+                let viewer = VIEWERS.fetch_add(1, Ordering::Relaxed);
+                view::serve(&self.shared, request, viewer, &mut self.replies, &mut self.frames).await?;
+            } else {
+                let answer = self.answer(request).await?;
+                self.replies.answer(answer).await?;
+            }
+        }
+    }
+
+    async fn frame(&mut self) -> Result<Frame, FrameError> {
+        self.frames.recv().await.unwrap_or(Err(FrameError::Closed))
+    }
+
+    async fn request(&mut self) -> Result<Request, FrameError> {
+        self.frame().await?.json()
+    }
+
+    /// Answers a request; an error of the outer kind ends the connection.
+    async fn answer(&mut self, request: Request) -> Result<Result<Response, Problem>, FrameError> {
+        let session = |info: SessionInfo| Response::Session(Box::new(info));
+        Ok(match request {
+            Request::Hello { .. } | Request::Daemon => Ok(Response::Welcome(self.daemon_info())),
+            Request::Start(request) => start::start(&self.shared, *request).await.map(session),
+            Request::List { all } => self.list(all).await,
+            Request::Status { name } => self.status(&name).await.map(session),
+            Request::Send { name, id, wait } => {
+                let body = self.frame().await?.bytes()?;
+                self.send(&name, id, body, wait).await?
+            }
+            Request::Wait { name, states } => self.wait(&name, &states).await?.map(session),
+            Request::Stop { name, grace_ms } => stop::stop(&self.shared, &name, grace_ms).await.map(session),
+            Request::Events { name, after, follow } => self.events(name, after, follow).await?,
+            Request::Shutdown => {
+                self.control.shut_down();
+                Ok(Response::Done)
+            }
+            Request::View(_) | Request::Resize { .. } => {
+                Err(Problem::new(ErrorKind::Usage, "this request belongs to a view"))
+            }
+        })
+    }
+
+    fn daemon_info(&self) -> DaemonInfo {
+        DaemonInfo {
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            sessions: self.shared.sessions.all().len(),
+            since: clock::shown(self.control.started),
+            home: self.shared.home.path().display().to_string(),
+        }
+    }
+
+    async fn list(&self, all: bool) -> Result<Response, Problem> {
+        let mut sessions = Vec::new();
+        for handle in self.shared.sessions.all() {
+            if let Ok(info) = handle.ask(Command::Info).await {
+                sessions.push(info);
+            }
+        }
+        if all {
+            let recorded = self
+                .shared
+                .store
+                .run(|store| store.sessions(true))
+                .await
+                .map_err(|error| store_problem(&error))?;
+            let ended = recorded.iter().filter(|session| session.ending.is_some()).map(ended_info);
+            let live: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+            sessions.extend(ended.filter(|session| !live.contains(&session.id)));
+        }
+        sessions.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
+        Ok(Response::Sessions { sessions })
+    }
+
+    async fn status(&self, name: &str) -> Result<SessionInfo, Problem> {
+        match self.shared.find(name).await? {
+            Found::Live(handle) => match handle.ask(Command::Info).await {
+                Ok(info) => Ok(info),
+                Err(_) => self.recorded(&handle.id).await,
+            },
+            Found::Ended(session) => Ok(ended_info(&session)),
+        }
+    }
+
+    async fn recorded(&self, id: &str) -> Result<SessionInfo, Problem> {
+        let id = id.to_owned();
+        let found = self
+            .shared
+            .store
+            .run(move |store| store.session(&id))
+            .await
+            .map_err(|error| store_problem(&error))?;
+        found
+            .as_ref()
+            .map(ended_info)
+            .ok_or_else(|| Problem::new(ErrorKind::Internal, "the session has no record"))
+    }
+
+    async fn send(
+        &mut self,
+        name: &str,
+        id: String,
+        body: Vec<u8>,
+        wait: Proof,
+    ) -> Result<Result<Response, Problem>, FrameError> {
+        if body.len() > ostler_hold::wire::MAX_INPUT {
+            let limit = ostler_hold::wire::MAX_INPUT;
+            let problem =
+                Problem::new(ErrorKind::Usage, format!("{} bytes are too many for one message", body.len()))
+                    .hint(format!("send at most {limit} bytes at a time"));
+            return Ok(Err(problem));
+        }
+        let handle = match self.shared.find(name).await {
+            Ok(Found::Live(handle)) => handle,
+            Ok(Found::Ended(session)) => {
+                return Ok(self.known_message(session.start.id, session.start.name, id).await);
+            }
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let (queued, recorded) = oneshot::channel();
+        let (settled, outcome) = oneshot::channel();
+        let command = SendCommand { id: id.clone(), body, queued, settled };
+        let recorded = match handle.tell(Command::Send(Box::new(command))).await {
+            Ok(()) => recorded.await.ok(),
+            Err(_) => None,
+        };
+        let message = match recorded {
+            None => return Ok(self.known_message(handle.id, handle.name, id).await),
+            Some(Err(problem)) => return Ok(Err(problem)),
+            Some(Ok(message)) => message,
+        };
+        if wait == Proof::Queued || message.proof >= wait {
+            return Ok(Ok(Response::Message(message)));
+        }
+        // The client may give up while the program does not read.
+        tokio::select! {
+            settled = outcome => match settled {
+                Ok(message) => Ok(Ok(Response::Message(message))),
+                Err(_) => Ok(self.known_message(handle.id, handle.name, id).await),
+            },
+            frame = self.frames.recv() => match frame {
+                Some(Err(error)) => Err(error),
+                _ => Err(FrameError::Closed),
+            },
+        }
+    }
+
+    /// A message to a session that has ended: it may have arrived before.
+    async fn known_message(&self, session: String, name: String, id: String) -> Result<Response, Problem> {
+        let (of, wanted) = (session.clone(), id.clone());
+        let found = self
+            .shared
+            .store
+            .run(move |store| store.message(&of, &wanted))
+            .await
+            .map_err(|error| store_problem(&error))?;
+        match found {
+            Some(message) => Ok(Response::Message(message_info(&name, &message))),
+            None => Err(Problem::new(ErrorKind::Ended, format!("session {name:?} has ended"))
+                .hint(format!("ostler status {name} says how; ostler start begins a new one"))),
+        }
+    }
+
+    async fn wait(
+        &mut self,
+        name: &str,
+        states: &[State],
+    ) -> Result<Result<SessionInfo, Problem>, FrameError> {
+        let handle = match self.shared.find(name).await {
+            Ok(Found::Live(handle)) => handle,
+            Ok(Found::Ended(session)) => return Ok(Ok(ended_info(&session))),
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let mut state = handle.state.clone();
+        tokio::select! {
+            // An actor that ends drops its side, and an ended session is no longer waited for.
+            _ = state.wait_for(|state| states.contains(state) || *state == State::Exited) => {}
+            frame = self.frames.recv() => return match frame {
+                Some(Err(error)) => Err(error),
+                _ => Err(FrameError::Closed),
+            },
+        }
+        Ok(self.status(&handle.id).await)
+    }
+
+    async fn events(
+        &mut self,
+        name: Option<String>,
+        after: i64,
+        follow: bool,
+    ) -> Result<Result<Response, Problem>, FrameError> {
+        let session = match name {
+            None => None,
+            Some(name) => match self.shared.find(&name).await {
+                Ok(Found::Live(handle)) => Some(handle.id),
+                Ok(Found::Ended(session)) => Some(session.start.id),
+                Err(problem) => return Ok(Err(problem)),
+            },
+        };
+        let mut changes = self.shared.store.changes();
+        loop {
+            changes.mark_unchanged();
+            let of = session.clone();
+            let found =
+                self.shared.store.run(move |store| store.events(of.as_deref(), after, MAX_EVENTS)).await;
+            let events: Vec<EventInfo> = match found {
+                Ok(events) => events.into_iter().map(shown_event).collect(),
+                Err(error) => return Ok(Err(store_problem(&error))),
+            };
+            if !events.is_empty() || !follow {
+                return Ok(Ok(Response::Events { events }));
+            }
+            // Our own look counts as a change too: wait for another one.
+            changes.mark_unchanged();
+            tokio::select! {
+                _ = changes.changed() => {}
+                frame = self.frames.recv() => return match frame {
+                    Some(Err(error)) => Err(error),
+                    _ => Err(FrameError::Closed),
+                },
+            }
+        }
+    }
+}
+
+fn shown_event(event: ostler_store::Event) -> EventInfo {
+    EventInfo {
+        seq: event.seq,
+        at: clock::shown(event.at),
+        session: event.session,
+        event: event.event,
+        details: event.details,
+    }
+}

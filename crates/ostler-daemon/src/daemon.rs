@@ -1,0 +1,190 @@
+//! The daemon's life: one per home, from lock to farewell.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostler_core::Timestamp;
+use ostler_hold::{SocketPath, create_private};
+use ostler_store::{NewEvent, Store, StoreError};
+use rustix::fs::FlockOperation;
+use tokio::net::UnixListener;
+use tokio::sync::watch;
+
+use crate::home::Home;
+use crate::registry::{Sessions, Shared};
+use crate::session::{Command, Origin};
+use crate::store_thread::StoreHandle;
+use crate::{clock, connection, programs};
+
+/// How long sessions may take to put their screens on disk at the end.
+const PARKING: Duration = Duration::from_secs(5);
+
+/// Why a daemon did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartupError {
+    /// Another daemon serves this home.
+    #[error("a daemon (process {pid}) serves {home} already")]
+    Running {
+        /// Its process id, as far as it is known.
+        pid: String,
+        /// The home.
+        home: PathBuf,
+    },
+    /// The home cannot be used.
+    #[error("cannot use {home}: {source}")]
+    Home {
+        /// The home.
+        home: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The record cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A daemon that holds the lock of its home and listens.
+#[derive(Debug)]
+pub struct Daemon {
+    shared: Shared,
+    control: Control,
+    shutdown: watch::Receiver<bool>,
+    listener: UnixListener,
+    /// Held until the process ends.
+    _lock: File,
+}
+
+/// What a connection may do to the daemon.
+#[derive(Debug, Clone)]
+pub(crate) struct Control {
+    pub(crate) started: Timestamp,
+    shutdown: Arc<watch::Sender<bool>>,
+}
+
+impl Control {
+    pub(crate) fn shut_down(&self) {
+        self.shutdown.send_replace(true);
+    }
+}
+
+impl Daemon {
+    /// Takes the lock, opens the record, listens, and takes up every session that is recorded as running.
+    pub async fn open(home: Home, executable: &Path) -> Result<Self, StartupError> {
+        let unusable = |source| StartupError::Home { home: home.path().to_owned(), source };
+        create_private(home.path()).map_err(unusable)?;
+        let lock = take_lock(&home)?;
+        create_private(&home.sessions()).map_err(unusable)?;
+        let mut store = Store::open(&home.database())?;
+        let started = clock::now();
+        let epoch = store.next_epoch()?;
+        store.record(&NewEvent {
+            at: started,
+            session: None,
+            event: "daemon.started",
+            details: serde_json::json!({ "pid": std::process::id(), "epoch": epoch }),
+        })?;
+        let listener = listen(&home).map_err(unusable)?;
+        let (shutdown, shutdown_receiver) = watch::channel(false);
+        let shared = Shared {
+            store: StoreHandle::spawn(store).map_err(unusable)?,
+            epoch,
+            launcher: Arc::new(programs::launcher(executable)),
+            sessions: Sessions::default(),
+            home: Arc::new(home),
+        };
+        for record in shared.store.run(|store| store.sessions(false)).await? {
+            shared.look_after(record, Origin::Recovered);
+        }
+        let control = Control { started, shutdown: Arc::new(shutdown) };
+        Ok(Self { shared, control, shutdown: shutdown_receiver, listener, _lock: lock })
+    }
+
+    /// Serves clients until it is asked to end. Holders and their programs are left alone.
+    pub async fn run(mut self) -> io::Result<()> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        // A terminal that goes away is none of our business.
+        let _hangup = signal(SignalKind::hangup())?;
+        tracing::info!(home = %self.shared.home.path().display(), epoch = self.shared.epoch, "daemon runs");
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        tokio::spawn(connection::serve(stream, self.shared.clone(), self.control.clone()));
+                    }
+                    Err(error) => {
+                        // Out of handles, most likely: those in use will be closed at some time.
+                        tracing::error!(%error, "cannot accept a client");
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                },
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+                _ = self.shutdown.changed() => break,
+            }
+        }
+        self.park().await;
+        let _ = std::fs::remove_file(self.shared.home.socket());
+        tracing::info!("daemon ends; sessions go on");
+        Ok(())
+    }
+
+    async fn park(&self) {
+        let parking = async {
+            for handle in self.shared.sessions.all() {
+                let _ = handle.ask(Command::Park).await;
+            }
+            let event = NewEvent {
+                at: clock::now(),
+                session: None,
+                event: "daemon.stopped",
+                details: serde_json::json!({ "pid": std::process::id() }),
+            };
+            let _ = self.shared.store.run(move |store| store.record(&event)).await;
+        };
+        let _ = tokio::time::timeout(PARKING, parking).await;
+    }
+}
+
+fn take_lock(home: &Home) -> Result<File, StartupError> {
+    let unusable = |source| StartupError::Home { home: home.path().to_owned(), source };
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(home.lock())
+        .map_err(unusable)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            let pid = if pid.trim().is_empty() { "?".to_owned() } else { pid.trim().to_owned() };
+            return Err(StartupError::Running { pid, home: home.path().to_owned() });
+        }
+        Err(error) => return Err(unusable(error.into())),
+    }
+    // For people; the lock itself is what counts, so a full disk does not matter here.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+/// Listens on the home's socket. Whoever has the lock may replace a socket that a killed daemon left.
+fn listen(home: &Home) -> io::Result<UnixListener> {
+    let path = home.socket();
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let address = SocketPath::new(&path)?;
+    let listener = UnixListener::bind(address.as_path())?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}

@@ -1,0 +1,99 @@
+//! The sessions that are looked after now.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ostler_hold::Launcher;
+use ostler_protocol::{ErrorKind, Problem};
+use ostler_store::Session;
+
+use crate::home::Home;
+use crate::session::{Actor, Origin, SessionHandle, store_problem};
+use crate::store_thread::StoreHandle;
+
+/// What every part of the daemon has in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
+    pub(crate) home: Arc<Home>,
+    pub(crate) store: StoreHandle,
+    /// Number of this daemon; holders refuse input of earlier ones.
+    pub(crate) epoch: u64,
+    pub(crate) launcher: Arc<Launcher>,
+    pub(crate) sessions: Sessions,
+}
+
+/// Tickets to the actors, by session id.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sessions(Arc<Mutex<HashMap<String, SessionHandle>>>);
+
+impl Sessions {
+    fn with<T>(&self, look: impl FnOnce(&mut HashMap<String, SessionHandle>) -> T) -> T {
+        // The map is consistent between any two statements, so a panic elsewhere does not spoil it.
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<SessionHandle> {
+        self.with(|sessions| sessions.get(id).cloned())
+    }
+
+    pub(crate) fn all(&self) -> Vec<SessionHandle> {
+        self.with(|sessions| sessions.values().cloned().collect())
+    }
+
+    pub(crate) fn named(&self, name: &str) -> Option<SessionHandle> {
+        self.with(|sessions| {
+            sessions.values().find(|handle| handle.name == name || handle.id == name).cloned()
+        })
+    }
+
+    pub(crate) fn remove(&self, id: &str) {
+        self.with(|sessions| sessions.remove(id));
+    }
+
+    fn insert(&self, handle: SessionHandle) {
+        self.with(|sessions| sessions.insert(handle.id.clone(), handle));
+    }
+}
+
+/// A session that a user named.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// An actor looks after it.
+    Live(SessionHandle),
+    /// It has ended.
+    Ended(Box<Session>),
+}
+
+impl Shared {
+    /// Starts an actor for a session.
+    pub(crate) fn look_after(&self, record: Session, origin: Origin) -> SessionHandle {
+        let (actor, handle) = Actor::new(self.clone(), record, &origin);
+        self.sessions.insert(handle.clone());
+        tokio::spawn(actor.run(origin));
+        handle
+    }
+
+    /// Finds the session a user means by a name or an id.
+    pub(crate) async fn find(&self, name: &str) -> Result<Found, Problem> {
+        if let Some(handle) = self.sessions.named(name) {
+            return Ok(Found::Live(handle));
+        }
+        let wanted = name.to_owned();
+        let found = self
+            .store
+            .run(move |store| match store.find_session(&wanted)? {
+                Some(id) => store.session(&id),
+                None => Ok(None),
+            })
+            .await
+            .map_err(|error| store_problem(&error))?;
+        match found {
+            Some(session) => match self.sessions.get(&session.start.id) {
+                Some(handle) => Ok(Found::Live(handle)),
+                None => Ok(Found::Ended(Box::new(session))),
+            },
+            None => Err(Problem::new(ErrorKind::NotFound, format!("there is no session called {name:?}"))
+                .hint("ostler list --all shows the sessions there are")),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A session: the actor that owns it, and tickets to the actor.
+
+mod actor;
+mod ended;
+mod info;
+mod output;
+
+use ostler_core::State;
+use ostler_hold::SessionDir;
+use ostler_protocol::{MessageInfo, Problem, SessionInfo};
+use ostler_screen::Size;
+use tokio::sync::{mpsc, oneshot, watch};
+
+pub(crate) use actor::{Actor, Origin, store_problem};
+pub(crate) use ended::{ended_info, ended_screen};
+pub(crate) use info::message as message_info;
+
+/// What an actor can be asked.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Tell about the session.
+    Info(oneshot::Sender<SessionInfo>),
+    /// Show the screen.
+    Look(oneshot::Sender<Look>),
+    /// Type a message.
+    Send(Box<SendCommand>),
+    /// Type a person's keys.
+    Keys(Vec<u8>),
+    /// A viewer who types has a terminal of this size.
+    Viewer { viewer: u64, size: Size },
+    /// That viewer is gone.
+    ViewerGone { viewer: u64 },
+    /// End the session; the answer comes when its processes are gone.
+    Stop { grace_ms: u32, done: oneshot::Sender<()> },
+    /// The daemon is about to end: put the screen on disk.
+    Park(oneshot::Sender<()>),
+}
+
+/// A message for the program.
+#[derive(Debug)]
+pub(crate) struct SendCommand {
+    pub(crate) id: String,
+    pub(crate) body: Vec<u8>,
+    /// Gets the message when it is recorded.
+    pub(crate) queued: oneshot::Sender<Result<MessageInfo, Problem>>,
+    /// Gets the message when it is settled.
+    pub(crate) settled: oneshot::Sender<MessageInfo>,
+}
+
+/// The screen at one moment.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub(crate) info: SessionInfo,
+    /// Bytes that paint the screen.
+    pub(crate) restore: Vec<u8>,
+    /// Output behind the screen begins here.
+    pub(crate) offset: u64,
+    /// Output that was never seen by this screen.
+    pub(crate) missing: u64,
+}
+
+/// A ticket to a session's actor.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionHandle {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) dir: SessionDir,
+    commands: mpsc::Sender<Command>,
+    /// Changes with the session's state.
+    pub(crate) state: watch::Receiver<State>,
+    /// Changes with the terminal's size.
+    pub(crate) size: watch::Receiver<Size>,
+}
+
+/// The actor has ended, and with it the session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gone;
+
+impl SessionHandle {
+    pub(crate) async fn tell(&self, command: Command) -> Result<(), Gone> {
+        self.commands.send(command).await.map_err(|_| Gone)
+    }
+
+    /// Asks the actor something and waits for the answer.
+    pub(crate) async fn ask<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, Gone> {
+        let (sender, receiver) = oneshot::channel();
+        self.tell(question(sender)).await?;
+        receiver.await.map_err(|_| Gone)
+    }
+}

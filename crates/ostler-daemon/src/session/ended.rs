@@ -1,0 +1,37 @@
+//! What can be told of a session that has ended.
+
+use ostler_hold::{SessionDir, read_remains};
+use ostler_protocol::SessionInfo;
+use ostler_screen::{Screen, Size};
+use ostler_store::Session;
+
+use super::info;
+use crate::{snapshot, survivors};
+
+/// The session as the record has it.
+pub(crate) fn ended_info(session: &Session) -> SessionInfo {
+    let mut info = info::from_record(session);
+    if let Some(ending) = &session.ending {
+        info::add_ending(&mut info, ending, session.stop_requested);
+        if let Some(exit) = info.exit.as_mut().filter(|_| ending.kind == "lost") {
+            exit.survivors = survivors::find(&session.start.id).iter().map(|process| process.pid).collect();
+        }
+    }
+    info
+}
+
+/// The last screen, as far as it is known: the last picture, and the output kept since.
+pub(crate) fn ended_screen(session: &Session) -> Screen {
+    let dir = SessionDir::new(&session.start.dir);
+    let size = Size::clamped(session.start.cols, session.start.rows);
+    let (mut screen, offset) =
+        snapshot::load(&dir).map_or_else(|| (Screen::new(size, 0), 0), |found| (found.screen, found.offset));
+    if let Ok(remains) = read_remains(&dir.ring()) {
+        if offset < remains.oldest {
+            screen = Screen::new(size, 0);
+        }
+        let skip = usize::try_from(offset.saturating_sub(remains.oldest)).unwrap_or(usize::MAX);
+        drop(screen.feed(remains.bytes.get(skip..).unwrap_or_default()));
+    }
+    screen
+}

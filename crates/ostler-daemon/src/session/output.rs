@@ -1,0 +1,101 @@
+//! The output side of a session: the screen, how far it has read, and its picture on disk.
+
+use std::time::Duration;
+
+use ostler_core::Timestamp;
+use ostler_hold::SessionDir;
+use ostler_screen::{Screen, Signal, Size};
+
+use crate::snapshot;
+
+/// A picture is due when this much was printed since the last, well before the ring forgets it.
+const PICTURE_BYTES: u64 = 64 * 1024;
+/// Pictures are not taken more often than this.
+const PICTURE_PAUSE: Duration = Duration::from_millis(250);
+
+/// An answer that the terminal owes the program.
+#[derive(Debug)]
+pub(super) struct Owed {
+    /// Output offset behind the question.
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What the daemon makes of a program's output.
+#[derive(Debug)]
+pub(super) struct Output {
+    dir: SessionDir,
+    pub(super) screen: Screen,
+    /// Output up to here is on the screen.
+    pub(super) offset: u64,
+    /// Output that was gone before it could be read.
+    pub(super) missing: u64,
+    pictured: u64,
+    pictured_at: Timestamp,
+}
+
+impl Output {
+    /// The output of a new session.
+    pub(super) fn new(dir: SessionDir, size: Size) -> Self {
+        Self {
+            dir,
+            screen: Screen::new(size, 0),
+            offset: 0,
+            missing: 0,
+            pictured: 0,
+            pictured_at: Timestamp(0),
+        }
+    }
+
+    /// The output of a session that another daemon looked after.
+    pub(super) fn recovered(dir: SessionDir, size: Size) -> Self {
+        match snapshot::load(&dir) {
+            Some(found) => Self {
+                dir,
+                screen: found.screen,
+                offset: found.offset,
+                missing: 0,
+                pictured: found.offset,
+                pictured_at: Timestamp(0),
+            },
+            None => Self::new(dir, size),
+        }
+    }
+
+    /// Takes a piece of output; what was seen before is skipped.
+    pub(super) fn feed(&mut self, offset: u64, bytes: &[u8]) -> Vec<Owed> {
+        let skip = usize::try_from(self.offset.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let Some(bytes) = bytes.get(skip..).filter(|bytes| !bytes.is_empty()) else { return Vec::new() };
+        let begin = self.offset;
+        let signals = self.screen.feed(bytes);
+        self.offset += bytes.len() as u64;
+        signals
+            .into_iter()
+            .filter_map(|signal| match signal {
+                Signal::Reply { at, bytes } => Some(Owed { offset: begin + at as u64, bytes }),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Some output is gone for good: what the screen shows no longer follows from what comes.
+    pub(super) fn gap(&mut self, from: u64, resumed: u64) {
+        self.missing += resumed.saturating_sub(from.max(self.offset));
+        self.screen = Screen::new(self.screen.size(), 0);
+        self.offset = self.offset.max(resumed);
+    }
+
+    /// When a picture is due, if one is.
+    pub(super) fn picture_due(&self) -> Option<Timestamp> {
+        (self.offset - self.pictured >= PICTURE_BYTES).then(|| self.pictured_at.plus(PICTURE_PAUSE))
+    }
+
+    /// Puts the screen on disk. Where that fails, the ring has to do.
+    pub(super) fn picture(&mut self, now: Timestamp) {
+        if let Err(error) = snapshot::save(&self.dir, &self.screen, self.offset) {
+            tracing::debug!(%error, dir = %self.dir.path().display(), "no picture of the screen");
+        }
+        self.pictured = self.offset;
+        self.pictured_at = now;
+    }
+}

@@ -1,0 +1,192 @@
+//! Starting a session.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use ostler_core::{SessionName, environment};
+use ostler_hold::{DEFAULT_RING, SessionDir, Spec};
+use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
+use ostler_screen::Size;
+use ostler_store::{Ending, NewSession, Session, StoreError};
+
+use crate::registry::Shared;
+use crate::session::{Command, Origin, ended_info, store_problem};
+use crate::{clock, programs, survivors};
+
+/// How many ended sessions are kept for a look back.
+const KEEP_ENDED: u32 = 100;
+
+/// Starts what the request says, once: the same request again finds the session it started.
+pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<SessionInfo, Problem> {
+    if let Some(session) = known(shared, &request.id).await? {
+        return Ok(session);
+    }
+    let cwd = PathBuf::from(OsString::from(request.cwd.clone()));
+    if !cwd.is_dir() {
+        return Err(Problem::new(ErrorKind::Usage, format!("there is no directory {}", cwd.display()))
+            .hint("give an existing one with --cwd"));
+    }
+    let env = environment(&request);
+    let path =
+        env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
+    let argv0 = OsString::from(request.program.clone());
+    let program = programs::find(&argv0, &path, &cwd).map_err(|error| {
+        Problem::new(ErrorKind::Failed, error.to_string())
+            .hint("check the name, or give the program's full path")
+    })?;
+    let session = record(shared, &request, &cwd).await?;
+    let size = Size::clamped(request.cols, request.rows);
+    let spec = Spec {
+        program,
+        argv0,
+        args: request.args.into_iter().map(OsString::from).collect(),
+        cwd,
+        cols: size.cols,
+        rows: size.rows,
+        ring: DEFAULT_RING,
+        record: request.record,
+    };
+    launch(shared, session, spec, env).await
+}
+
+/// The session that an earlier try of the same request started.
+async fn known(shared: &Shared, id: &str) -> Result<Option<SessionInfo>, Problem> {
+    let wanted = id.to_owned();
+    let found =
+        shared.store.run(move |store| store.session(&wanted)).await.map_err(|error| store_problem(&error))?;
+    let Some(session) = found else { return Ok(None) };
+    if let Some(handle) = shared.sessions.get(id)
+        && let Ok(info) = handle.ask(Command::Info).await
+    {
+        return Ok(Some(info));
+    }
+    Ok(Some(ended_info(&session)))
+}
+
+/// The caller's environment without what would mislead the program, and with what it should know.
+fn environment(request: &StartRequest) -> Vec<(OsString, OsString)> {
+    let inherited = request.env.iter().filter(|(name, value)| {
+        !environment::is_dropped(name.as_bytes(), value.as_bytes())
+            && name.as_bytes() != survivors::MARK.as_bytes()
+    });
+    let text = |text: &str| OsText::from(text);
+    let own = [
+        (text("TERM"), text("xterm-256color")),
+        (text("COLORTERM"), text("truecolor")),
+        (text(survivors::MARK), text(&request.id)),
+    ];
+    inherited
+        .chain(&own)
+        .chain(&request.extra_env)
+        .map(|(name, value)| (OsString::from(name.clone()), OsString::from(value.clone())))
+        .collect()
+}
+
+/// Records that the session is wanted, under a free name.
+async fn record(shared: &Shared, request: &StartRequest, cwd: &Path) -> Result<NewSession, Problem> {
+    let sessions = shared.home.sessions();
+    let command: Vec<String> =
+        std::iter::once(&request.program).chain(&request.args).map(OsText::lossy).collect();
+    let size = Size::clamped(request.cols, request.rows);
+    let session = NewSession {
+        id: request.id.clone(),
+        name: String::new(),
+        cwd: cwd.display().to_string(),
+        cols: size.cols,
+        rows: size.rows,
+        dir: sessions.join(&request.id).display().to_string(),
+        created: clock::now(),
+        command,
+    };
+    if Path::new(&session.dir).as_os_str().as_bytes() != sessions.join(&request.id).as_os_str().as_bytes() {
+        return Err(Problem::new(ErrorKind::Usage, "OSTLER_HOME is not valid UTF-8"));
+    }
+    let wanted = request.name.clone();
+    let program = request.program.lossy();
+    shared
+        .store
+        .run(move |store| {
+            let mut session = session;
+            let name = match wanted {
+                Some(name) => name,
+                None => {
+                    let taken: Vec<String> =
+                        store.sessions(false)?.into_iter().map(|session| session.start.name).collect();
+                    SessionName::for_program(&program)
+                        .first_free(|name| taken.iter().any(|taken| taken == name.as_str()))
+                }
+            };
+            session.name = name.to_string();
+            store.create_session(&session)?;
+            Ok(session)
+        })
+        .await
+        .map_err(|error| store_problem(&error))
+}
+
+async fn launch(
+    shared: &Shared,
+    session: NewSession,
+    spec: Spec,
+    mut env: Vec<(OsString, OsString)>,
+) -> Result<SessionInfo, Problem> {
+    env.push(("OSTLER_SESSION".into(), session.name.clone().into()));
+    let (launcher, dir) = (shared.launcher.clone(), SessionDir::new(&session.dir));
+    let launched = tokio::task::spawn_blocking(move || launcher.launch(&dir, &spec, env)).await;
+    let (id, at) = (session.id.clone(), clock::now());
+    let launched = match launched {
+        Ok(Ok(launched)) => launched,
+        failed => {
+            let reason = match failed {
+                Ok(Err(error)) => error.to_string(),
+                Err(error) => error.to_string(),
+                Ok(Ok(_)) => unreachable!("matched above"),
+            };
+            let ending = Ending {
+                kind: "failed".into(),
+                status: None,
+                signal: None,
+                reason: Some(reason.clone()),
+                at,
+                output: 0,
+                cpu_us: 0,
+                max_rss_kib: 0,
+            };
+            let _ = shared.store.run(move |store| store.session_ended(&id, &ending)).await;
+            let hint = "ostler doctor shows what is found and what is missing";
+            return Err(Problem::new(ErrorKind::Failed, reason).hint(hint));
+        }
+    };
+    let pid = launched.program;
+    // The program runs. If that cannot be recorded now, the actor does so when it meets the holder.
+    let recorded = shared.store.run(move |store| store.session_started(&id, pid, at)).await;
+    let record =
+        Session { start: session, pid: recorded.is_ok().then_some(pid), stop_requested: false, ending: None };
+    let handle = shared.look_after(record.clone(), Origin::Launched(launched.holder));
+    forget_old(shared).await;
+    match handle.ask(Command::Info).await {
+        Ok(info) => Ok(info),
+        // It was a short one.
+        Err(_) => ended(shared, &record).await,
+    }
+}
+
+async fn ended(shared: &Shared, record: &Session) -> Result<SessionInfo, Problem> {
+    let id = record.start.id.clone();
+    let found =
+        shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))?;
+    Ok(ended_info(found.as_ref().unwrap_or(record)))
+}
+
+/// Keeps the number of ended sessions bounded.
+async fn forget_old(shared: &Shared) {
+    let forgotten: Result<Vec<String>, StoreError> =
+        shared.store.run(|store| store.forget_ended(KEEP_ENDED)).await;
+    for dir in forgotten.unwrap_or_default() {
+        // Only what we made: the directory of a session lies directly in ours.
+        if Path::new(&dir).parent() == Some(&shared.home.sessions()) {
+            let _ = std::fs::remove_dir_all(dir);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Ending a session.
+
+use std::time::Duration;
+
+use ostler_protocol::{Problem, SessionInfo};
+use tokio::sync::oneshot;
+
+use crate::registry::{Found, Shared};
+use crate::session::{Command, ended_info, store_problem};
+use crate::survivors;
+
+/// Ends the whole process tree of a session and returns what became of it.
+pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
+    let id = match shared.find(name).await? {
+        Found::Live(handle) => {
+            let (done, stopped) = oneshot::channel();
+            if handle.tell(Command::Stop { grace_ms, done }).await.is_ok() {
+                // An error means that the actor is gone, and so the session.
+                let _ = stopped.await;
+            }
+            handle.id
+        }
+        Found::Ended(session) => session.start.id,
+    };
+    // Where the holder was killed, what it looked after may still be there.
+    survivors::end(&id, Duration::from_millis(u64::from(grace_ms))).await;
+    let found =
+        shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))?;
+    found
+        .as_ref()
+        .map(ended_info)
+        .ok_or_else(|| Problem::new(ostler_protocol::ErrorKind::Internal, "the session has no record"))
+}

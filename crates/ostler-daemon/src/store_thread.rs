@@ -1,0 +1,47 @@
+//! The store on a thread of its own: SQLite blocks, actors must not.
+
+use std::sync::mpsc;
+use std::thread;
+
+use ostler_store::{Store, StoreError};
+use tokio::sync::{oneshot, watch};
+
+type Job = Box<dyn FnOnce(&mut Store) + Send>;
+
+/// A ticket to the store. Jobs run one after the other, in the order they were handed in.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreHandle {
+    jobs: mpsc::Sender<Job>,
+    changes: watch::Receiver<u64>,
+}
+
+impl StoreHandle {
+    /// Starts the thread; it ends when the last ticket is gone.
+    pub(crate) fn spawn(mut store: Store) -> std::io::Result<Self> {
+        let (jobs, inbox) = mpsc::channel::<Job>();
+        let (changed, changes) = watch::channel(0);
+        thread::Builder::new().name("store".into()).spawn(move || {
+            for job in inbox {
+                job(&mut store);
+                changed.send_modify(|count| *count += 1);
+            }
+        })?;
+        Ok(Self { jobs, changes })
+    }
+
+    /// Runs a job and waits for its result. What it wrote is committed then.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (sender, receiver) = oneshot::channel();
+        let gone = || StoreError::Unwritable("the store has ended".into());
+        self.jobs.send(Box::new(move |store| drop(sender.send(job(store))))).map_err(|_| gone())?;
+        receiver.await.map_err(|_| gone())?
+    }
+
+    /// Changes whenever a job has run.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.clone()
+    }
+}

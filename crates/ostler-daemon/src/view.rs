@@ -1,0 +1,257 @@
+//! Showing a session's output to a client, and typing for one.
+//!
+//! A viewer reads from the holder over a connection of its own. A slow one is not waited for, by the program or
+//! by anybody else; when it has missed something it gets the present screen and goes on from there.
+
+use std::time::Duration;
+
+use ostler_core::State;
+use ostler_hold::wire::{self, Reply, Request as HolderRequest};
+use ostler_hold::{SessionDir, read_remains};
+use ostler_protocol::frame::{Frame, FrameError};
+use ostler_protocol::{Problem, Request, Response, SessionInfo, Since, ViewRequest};
+use ostler_screen::Size;
+use ostler_store::Session;
+use tokio::sync::{mpsc, watch};
+
+use crate::client_stream::Replies;
+use crate::link::{Link, LinkError};
+use crate::registry::{Found, Shared};
+use crate::session::{Command, Gone, Look, SessionHandle, ended_info, ended_screen, store_problem};
+
+/// Output sent to a client in one frame.
+const CHUNK: usize = 1 << 20;
+/// How long an actor may need to notice what a viewer has seen already.
+const CATCH_UP: Duration = Duration::from_secs(2);
+
+/// Serves a view until it is over. Frames of the client come by `frames`.
+pub(crate) async fn serve(
+    shared: &Shared,
+    request: ViewRequest,
+    viewer: u64,
+    replies: &mut Replies,
+    frames: &mut mpsc::Receiver<Result<Frame, FrameError>>,
+) -> Result<(), FrameError> {
+    let handle = match shared.find(&request.name).await {
+        Ok(Found::Live(handle)) => handle,
+        Ok(Found::Ended(session)) => return show_ended(&session, &request, replies).await,
+        Err(problem) => return replies.say(&Response::Failed(problem)).await,
+    };
+    if let Some((cols, rows)) = request.keys {
+        let size = Size::clamped(cols, rows);
+        let _ = handle.tell(Command::Viewer { viewer, size }).await;
+    }
+    let mut view = View { handle: &handle, request: &request, viewer, replies, frames };
+    let outcome = view.run().await;
+    let _ = handle.tell(Command::ViewerGone { viewer }).await;
+    match outcome {
+        Ok(()) => match last_info(shared, &handle, request.follow).await {
+            Ok(session) => replies.say(&Response::ViewEnded { session: Box::new(session) }).await,
+            Err(problem) => replies.say(&Response::Failed(problem)).await,
+        },
+        Err(ViewError::Client(error)) => Err(error),
+        Err(ViewError::Session) => match last_record(shared, &handle).await {
+            Ok(session) => show_ended(&session, &request, replies).await,
+            Err(problem) => replies.say(&Response::Failed(problem)).await,
+        },
+    }
+}
+
+/// Why a view cannot go on as it is.
+enum ViewError {
+    /// The client is gone.
+    Client(FrameError),
+    /// The session ended before it could be shown.
+    Session,
+}
+
+impl From<FrameError> for ViewError {
+    fn from(error: FrameError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<Gone> for ViewError {
+    fn from(_: Gone) -> Self {
+        Self::Session
+    }
+}
+
+struct View<'a> {
+    handle: &'a SessionHandle,
+    request: &'a ViewRequest,
+    viewer: u64,
+    replies: &'a mut Replies,
+    frames: &'a mut mpsc::Receiver<Result<Frame, FrameError>>,
+}
+
+/// Whether a view goes on.
+#[derive(PartialEq, Eq)]
+enum Go {
+    On,
+    End,
+}
+
+impl View<'_> {
+    async fn run(&mut self) -> Result<(), ViewError> {
+        let look = self.handle.ask(Command::Look).await?;
+        let mut sizes = self.handle.size.clone();
+        sizes.mark_unchanged();
+        let from = if self.request.since == Since::Screen { look.offset } else { 0 };
+        if self.request.since == Since::Screen && !self.request.follow {
+            return self.begin(look, 0).await;
+        }
+        let Ok((mut link, status)) = Link::connect(&self.handle.dir).await else {
+            return Err(ViewError::Session);
+        };
+        let missing = if self.request.since == Since::Oldest { status.oldest } else { look.missing };
+        self.begin(look, missing).await?;
+        link.queue(&HolderRequest::Subscribe { from, paced: false });
+        let until = (!self.request.follow).then_some(status.written);
+        if until.is_some_and(|until| until <= status.oldest) {
+            return Ok(());
+        }
+        loop {
+            let go = tokio::select! {
+                arrived = link.ready() => match arrived {
+                    Ok(()) => self.forward(&mut link, until).await?,
+                    Err(_) => Go::End,
+                },
+                frame = self.frames.recv() => self.on_client(frame).await?,
+                changed = sizes.changed() => {
+                    if changed.is_err() { Go::End } else { self.on_resize(&mut sizes).await? }
+                }
+            };
+            if go == Go::End {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn begin(&mut self, look: Look, missing: u64) -> Result<(), ViewError> {
+        let Look { info, restore, .. } = look;
+        self.replies.say(&Response::View { session: Box::new(info), missing }).await?;
+        if self.request.since == Since::Screen {
+            self.replies.bytes(&restore).await?;
+        }
+        Ok(())
+    }
+
+    /// Passes on the output that has arrived.
+    async fn forward(&mut self, link: &mut Link, until: Option<u64>) -> Result<Go, ViewError> {
+        let inbox = link.take_inbox();
+        let mut rest = inbox.as_slice();
+        let mut go = Go::On;
+        let mut resubscribe = None;
+        while let Ok(Some((frame, behind))) = wire::split_frame(rest) {
+            rest = behind;
+            match Reply::decode(frame) {
+                Ok(Some(Reply::Output { offset, bytes })) => {
+                    self.replies.bytes(bytes).await?;
+                    if until.is_some_and(|until| offset + bytes.len() as u64 >= until) {
+                        go = Go::End;
+                    }
+                }
+                // At offset 0 it is what the view began with.
+                Ok(Some(Reply::Gap { from, resumed })) if from > 0 => {
+                    self.replies.say(&Response::Restarted { missing: resumed - from }).await?;
+                    if self.request.since == Since::Screen {
+                        let look = self.handle.ask(Command::Look).await?;
+                        self.replies.bytes(&look.restore).await?;
+                        resubscribe = Some(look.offset);
+                        break;
+                    }
+                }
+                Ok(Some(Reply::Exited(_))) => go = Go::End,
+                Ok(_) => {}
+                Err(_) => go = Go::End,
+            }
+        }
+        let used = inbox.len() - rest.len();
+        link.put_back(used, inbox);
+        if let Some(from) = resubscribe {
+            // What is under way on this connection belongs to the old place in the output.
+            match Link::connect(&self.handle.dir).await {
+                Ok((mut fresh, _)) => {
+                    fresh.queue(&HolderRequest::Subscribe { from, paced: false });
+                    *link = fresh;
+                }
+                Err(LinkError::Silent) => {}
+                Err(_) => go = Go::End,
+            }
+        }
+        Ok(go)
+    }
+
+    async fn on_client(&mut self, frame: Option<Result<Frame, FrameError>>) -> Result<Go, ViewError> {
+        let frame = match frame {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => return Err(error.into()),
+            None => return Err(FrameError::Closed.into()),
+        };
+        let types = self.request.keys.is_some();
+        match frame {
+            Frame::Bytes(keys) if types => self.handle.tell(Command::Keys(keys)).await?,
+            Frame::Json(_) if types => {
+                if let Request::Resize { cols, rows } = frame.json()? {
+                    let size = Size::clamped(cols, rows);
+                    self.handle.tell(Command::Viewer { viewer: self.viewer, size }).await?;
+                }
+            }
+            _ => {}
+        }
+        Ok(Go::On)
+    }
+
+    async fn on_resize(&mut self, sizes: &mut watch::Receiver<Size>) -> Result<Go, ViewError> {
+        let size = *sizes.borrow_and_update();
+        self.replies.say(&Response::Resized { cols: size.cols, rows: size.rows }).await?;
+        Ok(Go::On)
+    }
+}
+
+/// Shows what is left of a session that has ended.
+async fn show_ended(
+    session: &Session,
+    request: &ViewRequest,
+    replies: &mut Replies,
+) -> Result<(), FrameError> {
+    let mut info = ended_info(session);
+    let remains = read_remains(&SessionDir::new(&session.start.dir).ring());
+    let (bytes, missing) = match request.since {
+        Since::Screen => {
+            let screen = ended_screen(session);
+            info.title = screen.title().map(str::to_owned);
+            (screen.to_restore(), 0)
+        }
+        Since::Oldest => {
+            remains.map_or_else(|_| (Vec::new(), info.output), |remains| (remains.bytes, remains.oldest))
+        }
+    };
+    let session = Box::new(info);
+    replies.say(&Response::View { session: session.clone(), missing }).await?;
+    for chunk in bytes.chunks(CHUNK) {
+        replies.bytes(chunk).await?;
+    }
+    replies.say(&Response::ViewEnded { session }).await
+}
+
+async fn last_record(shared: &Shared, handle: &SessionHandle) -> Result<Session, Problem> {
+    let id = handle.id.clone();
+    let found =
+        shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))?;
+    found.ok_or_else(|| Problem::new(ostler_protocol::ErrorKind::Internal, "the session has no record"))
+}
+
+/// The session as it is when a view is over; one that was followed to its end has ended for the actor too,
+/// a moment later.
+async fn last_info(shared: &Shared, handle: &SessionHandle, followed: bool) -> Result<SessionInfo, Problem> {
+    if followed {
+        let mut state = handle.state.clone();
+        let _ = tokio::time::timeout(CATCH_UP, state.wait_for(|state| *state == State::Exited)).await;
+    }
+    match handle.ask(Command::Info).await {
+        Ok(info) => Ok(info),
+        Err(Gone) => Ok(ended_info(&last_record(shared, handle).await?)),
+    }
+}
