@@ -75,11 +75,6 @@ pub enum Phase {
 pub enum Event {
     /// The holder says that the program runs.
     Launched,
-    /// The session could not be started.
-    LaunchFailed {
-        /// Why.
-        reason: String,
-    },
     /// A daemon took over the session from its record.
     Recovered,
     /// The connection to the holder is up.
@@ -120,12 +115,7 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// A session about to be launched.
-    pub fn launching() -> Self {
-        Self { phase: Phase::Launching, stop_requested: false }
-    }
-
-    /// A session known from the record.
+    /// A session that is recorded, as one whose end was asked for or not.
     pub fn recorded(stop_requested: bool) -> Self {
         Self { phase: Phase::Launching, stop_requested }
     }
@@ -159,7 +149,6 @@ impl Lifecycle {
         };
         match event {
             Event::Launched | Event::Recovered => self.connect(0),
-            Event::LaunchFailed { reason } => self.finish(End::Failed { reason }),
             Event::Exited { status, signal } => self.finish(End::Exited { status, signal }),
             Event::Connected => {
                 self.phase = Phase::Attached;
@@ -243,10 +232,9 @@ mod tests {
                 Event::Disconnected(Evidence { started: false, ..GONE }),
                 End::Failed { reason: "the daemon ended before the program was started".into() },
             ),
-            (Event::LaunchFailed { reason: "no".into() }, End::Failed { reason: "no".into() }),
         ];
         for (event, end) in table {
-            let mut session = Lifecycle::launching();
+            let mut session = Lifecycle::recorded(false);
             let actions = run(&mut session, &[(0, Event::Launched), (1, Event::Connected), (2, event)]);
             assert_eq!(actions, [Action::Connect, Action::Finish(end)]);
         }
@@ -254,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_stop_is_carried_out_as_soon_as_the_holder_can_be_had() {
-        let mut session = Lifecycle::launching();
+        let mut session = Lifecycle::recorded(false);
         let actions = run(
             &mut session,
             &[
@@ -284,7 +272,6 @@ mod tests {
             Just(Event::Disconnected(ALIVE)),
             Just(Event::Disconnected(GONE)),
             Just(Event::Exited { status: Some(0), signal: None }),
-            Just(Event::LaunchFailed { reason: String::new() }),
             Just(Event::StopRequested),
             Just(Event::Tick),
         ]
@@ -293,7 +280,7 @@ mod tests {
     proptest! {
         #[test]
         fn ends_at_most_once_and_then_does_nothing(events in proptest::collection::vec((0u64..10_000, any_event()), 0..60)) {
-            let mut session = Lifecycle::launching();
+            let mut session = Lifecycle::recorded(false);
             let mut ended = false;
             for (at, event) in events {
                 let actions = session.handle(event, Timestamp(at));

@@ -1,0 +1,220 @@
+//! What alacritty's parser may do to the terminal.
+
+use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::index::Column;
+use alacritty_terminal::term::TermMode;
+use alacritty_terminal::term::cell::{Cell, Flags};
+use alacritty_terminal::vte::ansi::{
+    Attr, CharsetIndex, ClearMode, CursorShape, CursorStyle, Handler, KeyboardModes,
+    KeyboardModesApplyBehavior, LineClearMode, Mode, NamedPrivateMode, PrivateMode, StandardCharset,
+    TabulationClearMode,
+};
+use unicode_width::UnicodeWidthChar;
+
+use super::Terminal;
+use crate::keyboard::Combine;
+use crate::restore;
+
+/// Zero-width characters kept per cell.
+const MAX_MARKS: usize = 8;
+
+impl Terminal {
+    /// Writes a character of one column over the cell at the cursor, if nothing but that has to happen.
+    ///
+    /// The everyday case of what alacritty does with a character, without what that has to consider.
+    #[inline]
+    fn overwrite(&mut self, character: char) -> bool {
+        let unusual = self.term.mode().contains(TermMode::INSERT);
+        let charset = self.charset;
+        let grid = self.term.grid_mut();
+        if unusual || grid.cursor.input_needs_wrap || grid.cursor.charsets[charset] != StandardCharset::Ascii
+        {
+            return false;
+        }
+        let point = grid.cursor.point;
+        let Cell { fg, bg, flags, .. } = grid.cursor.template;
+        let cell = &mut grid[point.line][point.column];
+        if cell.flags.intersects(Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER) {
+            return false;
+        }
+        (cell.c, cell.fg, cell.bg, cell.flags) = (character, fg, bg, flags);
+        cell.extra = None;
+        if point.column + 1 < grid.columns() {
+            grid.cursor.point.column += 1;
+        } else {
+            grid.cursor.input_needs_wrap = true;
+        }
+        true
+    }
+
+    /// Counts the zero-width characters in the cell that the next one would join.
+    fn marks_before_cursor(&self) -> usize {
+        let grid = self.term.grid();
+        let cursor = &grid.cursor;
+        let row = &grid[cursor.point.line];
+        let mut column = cursor.point.column.0;
+        if !cursor.input_needs_wrap {
+            column = column.saturating_sub(1);
+        }
+        if row[Column(column)].flags.contains(Flags::WIDE_CHAR_SPACER) {
+            column = column.saturating_sub(1);
+        }
+        row[Column(column)].zerowidth().map_or(0, <[char]>::len)
+    }
+}
+
+/// Returns whether a character draws nothing and only misleads: text direction, line separators, invisible tags.
+fn is_deceptive(character: char) -> bool {
+    matches!(character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Forwards handler methods to alacritty unchanged.
+macro_rules! forward {
+    ($($method:ident($($argument:ident: $type:ty),*);)*) => {
+        $(fn $method(&mut self, $($argument: $type),*) { self.term.$method($($argument),*) })*
+    };
+}
+
+impl Handler for Terminal {
+    forward! {
+        set_cursor_style(style: Option<CursorStyle>);
+        set_cursor_shape(shape: CursorShape);
+        goto(line: i32, col: usize);
+        goto_line(line: i32);
+        goto_col(col: usize);
+        insert_blank(count: usize);
+        move_up(rows: usize);
+        move_down(rows: usize);
+        move_forward(cols: usize);
+        move_backward(cols: usize);
+        move_down_and_cr(rows: usize);
+        move_up_and_cr(rows: usize);
+        put_tab(count: u16);
+        backspace();
+        carriage_return();
+        linefeed();
+        newline();
+        set_horizontal_tabstop();
+        scroll_up(rows: usize);
+        scroll_down(rows: usize);
+        insert_blank_lines(count: usize);
+        delete_lines(count: usize);
+        erase_chars(count: usize);
+        delete_chars(count: usize);
+        move_backward_tabs(count: u16);
+        move_forward_tabs(count: u16);
+        save_cursor_position();
+        restore_cursor_position();
+        clear_line(mode: LineClearMode);
+        clear_tabs(mode: TabulationClearMode);
+        set_tabs(interval: u16);
+        reverse_index();
+        set_mode(mode: Mode);
+        unset_mode(mode: Mode);
+        set_keypad_application_mode();
+        unset_keypad_application_mode();
+        configure_charset(index: CharsetIndex, charset: StandardCharset);
+        decaln();
+    }
+
+    #[inline]
+    fn input(&mut self, character: char) {
+        // Below the first combining mark nothing has zero width.
+        if character >= '\u{300}' {
+            let is_mark = character.width() == Some(0);
+            if is_deceptive(character) || (is_mark && self.marks_before_cursor() >= MAX_MARKS) {
+                return;
+            }
+        }
+        self.last = Some(character);
+        if !(character.is_ascii_graphic() || character == ' ') || !self.overwrite(character) {
+            self.term.input(character);
+        }
+    }
+
+    fn terminal_attribute(&mut self, attribute: Attr) {
+        // An underline's colour would cost an allocation per cell and is never shown.
+        if !matches!(attribute, Attr::UnderlineColor(_)) {
+            self.term.terminal_attribute(attribute);
+        }
+    }
+
+    fn set_active_charset(&mut self, index: CharsetIndex) {
+        self.charset = index;
+        self.term.set_active_charset(index);
+    }
+
+    fn clear_screen(&mut self, mode: ClearMode) {
+        if matches!(mode, ClearMode::Saved) {
+            self.dropped += self.term.history_size() as u64;
+        }
+        self.term.clear_screen(mode);
+    }
+
+    fn reset_state(&mut self) {
+        if self.is_alternate() {
+            self.term.swap_alt();
+        }
+        self.dropped += self.term.history_size() as u64;
+        self.term.reset_state();
+        self.reset_region();
+        self.charset = CharsetIndex::default();
+        self.synchronized = false;
+        self.keyboard = Default::default();
+        self.main_below = Vec::new();
+    }
+
+    fn set_scrolling_region(&mut self, top: usize, bottom: Option<usize>) {
+        let rows = self.term.screen_lines();
+        let bottom = bottom.unwrap_or(rows);
+        if top < bottom {
+            let row = |row: usize| u16::try_from(row.min(rows)).unwrap_or(u16::MAX);
+            self.region = (row(top.saturating_sub(1)), row(bottom));
+        }
+        self.term.set_scrolling_region(top, Some(bottom));
+    }
+
+    fn set_private_mode(&mut self, mode: PrivateMode) {
+        match mode {
+            PrivateMode::Named(NamedPrivateMode::SyncUpdate) => self.synchronized = true,
+            PrivateMode::Named(NamedPrivateMode::SwapScreenAndSetRestoreCursor) if !self.is_alternate() => {
+                self.trim_history();
+                self.main_below = restore::contents(self.term.grid());
+            }
+            PrivateMode::Named(NamedPrivateMode::ColumnMode) => self.reset_region(),
+            _ => {}
+        }
+        self.term.set_private_mode(mode);
+    }
+
+    fn unset_private_mode(&mut self, mode: PrivateMode) {
+        match mode {
+            PrivateMode::Named(NamedPrivateMode::SyncUpdate) => self.synchronized = false,
+            PrivateMode::Named(NamedPrivateMode::SwapScreenAndSetRestoreCursor) => {
+                self.main_below = Vec::new();
+            }
+            PrivateMode::Named(NamedPrivateMode::ColumnMode) => self.reset_region(),
+            _ => {}
+        }
+        self.term.unset_private_mode(mode);
+    }
+
+    fn push_keyboard_mode(&mut self, mode: KeyboardModes) {
+        self.keyboard_mut().push(mode.bits());
+    }
+
+    fn pop_keyboard_modes(&mut self, count: u16) {
+        self.keyboard_mut().pop(count);
+    }
+
+    fn set_keyboard_mode(&mut self, mode: KeyboardModes, behavior: KeyboardModesApplyBehavior) {
+        let combine = match behavior {
+            KeyboardModesApplyBehavior::Replace => Combine::Replace,
+            KeyboardModesApplyBehavior::Union => Combine::Add,
+            KeyboardModesApplyBehavior::Difference => Combine::Remove,
+        };
+        self.keyboard_mut().set(mode.bits(), combine);
+    }
+}

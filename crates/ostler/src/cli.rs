@@ -1,0 +1,289 @@
+//! The command line, as a contract.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ostler_core::{SessionName, State};
+use ostler_screen::Size;
+
+/// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
+/// them, whatever happens to ostler itself.
+#[derive(Debug, Parser)]
+#[command(name = "ostler", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 daemon not reachable, 4 timed out, 70 internal.\n\
+                        State is kept in $OSTLER_HOME, else $XDG_STATE_HOME/ostler, else ~/.local/state/ostler."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a program under care
+    Start(Start),
+    /// List sessions
+    #[command(visible_alias = "ls")]
+    List(List),
+    /// Tell what a session is doing
+    Status(Named),
+    /// Show a session's screen
+    Screen(Screen),
+    /// Print a session's output as text
+    Logs(Logs),
+    /// Put a session in this terminal
+    Attach(Attach),
+    /// Type into a session, exactly once
+    Send(Send),
+    /// Wait until a session is in a state
+    Wait(Wait),
+    /// End a session and every process it started
+    Stop(Stop),
+    /// Tell what happened
+    Events(Events),
+    /// Manage the daemon
+    Daemon {
+        #[command(subcommand)]
+        command: Daemon,
+    },
+    /// Check what is found and what is missing
+    Doctor(Json),
+    /// See the main job done on a stand-in agent
+    Demo,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Own the terminal of one session (started by the daemon)
+    #[command(hide = true)]
+    Hold {
+        /// The session directory
+        dir: PathBuf,
+    },
+    /// Run the stand-in agent
+    #[command(hide = true)]
+    StandIn(Box<ostler_testkit::stand_in::Options>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    /// The program: a path, or a name on the PATH
+    pub(crate) program: OsString,
+    /// What to call the session [default: the program's name]
+    #[arg(long)]
+    pub(crate) name: Option<SessionName>,
+    /// Where to start it [default: here]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Set a variable in its environment; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE", value_parser = env_pair)]
+    pub(crate) env: Vec<(String, String)>,
+    /// Size of its terminal
+    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
+    pub(crate) size: Size,
+    /// Record the session as an asciicast in its directory, up to this many MiB
+    #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "64")]
+    pub(crate) record: Option<u32>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Arguments for the program
+    #[arg(last = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+fn env_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".into()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Ended sessions too
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Screen {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// With colours and attributes
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) ansi: bool,
+    /// Print JSON: rows with attributes, cursor, modes, title
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// Go on until the session ends
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// The bytes as the program wrote them, for another terminal or program
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Attach {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// Only look; the session's size stays as it is
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// The key that leaves: a letter or one of [ \ ] ^ _ with Ctrl
+    #[arg(long, value_name = "KEY", default_value = "ctrl-\\", value_parser = detach_key)]
+    pub(crate) detach_key: DetachKey,
+}
+
+/// A control character that ends an attachment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DetachKey(pub(crate) u8);
+
+fn detach_key(text: &str) -> Result<DetachKey, String> {
+    let error = || "write it as ctrl-X, with a letter or one of [ \\ ] ^ _".to_owned();
+    let key = text.to_ascii_lowercase();
+    let key = key.strip_prefix("ctrl-").or_else(|| key.strip_prefix("c-")).ok_or_else(error)?;
+    match key.as_bytes() {
+        [key @ (b'a'..=b'z' | b'[' | b'\\' | b']' | b'^' | b'_')] => Ok(DetachKey(key & 0x1F)),
+        _ => Err(error()),
+    }
+}
+
+/// How sure to be before saying so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// Recorded
+    Queued,
+    /// Every byte is in the program's terminal
+    Written,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Send {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// What to type, or - to read it from standard input
+    pub(crate) text: OsString,
+    /// Type the bytes as they are (the only way in this version)
+    #[arg(long, required = true)]
+    pub(crate) raw: bool,
+    /// Makes a repeated command the same message
+    #[arg(long, value_name = "KEY")]
+    pub(crate) id: Option<String>,
+    /// How sure to be before saying so
+    #[arg(long, value_enum, default_value = "written")]
+    pub(crate) wait: Level,
+    /// Give up waiting after this many seconds; the message stays queued
+    #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
+    pub(crate) timeout: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Wait {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// States to wait for, separated by commas: starting, idle, working, watching, blocked, limited, error,
+    /// exited, unknown
+    #[arg(value_delimiter = ',', required = true)]
+    pub(crate) states: Vec<State>,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub(crate) timeout: Option<f64>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stop {
+    /// Names or ids of the sessions
+    #[arg(required = true)]
+    pub(crate) names: Vec<String>,
+    /// Seconds between asking and killing
+    #[arg(long, value_name = "SECS", default_value = "5", value_parser = seconds)]
+    pub(crate) grace: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Events {
+    /// Only of this session
+    pub(crate) name: Option<String>,
+    /// Go on as events happen
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Print JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Daemon {
+    /// Start it, if it does not run
+    Start(Json),
+    /// End it; sessions go on
+    Stop(Json),
+    /// Tell about it
+    Status(Json),
+    /// Run it in the foreground, for a service manager
+    Run,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && (0.0..=1e9).contains(&seconds) => Ok(seconds),
+        _ => Err("write it as a number of seconds".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn detach_keys_are_control_characters() {
+        assert_eq!(detach_key("ctrl-\\"), Ok(DetachKey(0x1C)));
+        assert_eq!(detach_key("C-a"), Ok(DetachKey(1)));
+        assert!(detach_key("a").is_err() && detach_key("ctrl-ab").is_err() && detach_key("ctrl-é").is_err());
+    }
+}

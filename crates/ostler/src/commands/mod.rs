@@ -1,0 +1,59 @@
+//! One file per command.
+
+mod attach;
+mod completions;
+mod daemon;
+mod demo;
+mod doctor;
+mod events;
+mod list;
+mod logs;
+mod screen;
+mod send;
+mod start;
+mod status;
+mod stop;
+mod view;
+mod wait;
+
+use std::process::ExitCode;
+
+use ostler_protocol::{Response, SessionInfo};
+
+use crate::cli::Command;
+use crate::error::{CommandError, Kind};
+
+/// Runs a command to its exit code.
+pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
+    match command {
+        Command::Start(args) => start::run(args),
+        Command::List(args) => list::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Screen(args) => screen::run(&args),
+        Command::Logs(args) => logs::run(&args),
+        Command::Attach(args) => attach::run(&args),
+        Command::Send(args) => send::run(args),
+        Command::Wait(args) => wait::run(args),
+        Command::Stop(args) => stop::run(&args),
+        Command::Events(args) => events::run(&args),
+        Command::Daemon { command } => daemon::run(&command),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Demo => demo::run(),
+        Command::Completions { shell } => completions::run(shell),
+        Command::Hold { dir } => Ok(ostler_hold::main(&ostler_hold::SessionDir::new(dir))),
+        Command::StandIn(options) => Ok(ostler_testkit::stand_in::run(*options)),
+    }
+}
+
+/// The session in an answer.
+fn session(response: Response) -> Result<SessionInfo, CommandError> {
+    match response {
+        Response::Session(session) => Ok(*session),
+        _ => Err(unexpected()),
+    }
+}
+
+/// An answer that does not fit its question.
+fn unexpected() -> CommandError {
+    CommandError::new(Kind::Internal, "the daemon gave an answer to another question")
+}

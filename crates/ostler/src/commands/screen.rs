@@ -1,0 +1,45 @@
+//! `ostler screen`
+
+use std::process::ExitCode;
+
+use ostler_protocol::{Since, ViewRequest};
+use ostler_screen::{Screen, Size};
+use serde::Serialize;
+
+use super::view::{self, Event};
+use crate::cli;
+use crate::error::CommandError;
+use crate::output;
+
+#[derive(Serialize)]
+struct ScreenJson {
+    name: String,
+    state: ostler_core::State,
+    text: String,
+    #[serde(flatten)]
+    screen: ostler_screen::Snapshot,
+}
+
+pub(crate) fn run(args: &cli::Screen) -> Result<ExitCode, CommandError> {
+    let request = ViewRequest { name: args.name.clone(), since: Since::Screen, follow: false, keys: None };
+    let mut view = view::open(request)?;
+    let mut screen = Screen::new(Size::clamped(view.session.cols, view.session.rows), 0);
+    let session = loop {
+        match view.next()? {
+            Event::Bytes(bytes) => drop(screen.feed(&bytes)),
+            Event::Ended(session) => break session,
+            Event::Resized(..) | Event::Restarted(_) => {}
+        }
+    };
+    if args.json {
+        let (name, state) = (session.name, session.state);
+        output::json(&ScreenJson { name, state, text: screen.text(), screen: screen.snapshot() })?;
+    } else if args.ansi {
+        let mut bytes = screen.to_ansi();
+        bytes.extend_from_slice(b"\x1b[0m\n");
+        output::print_bytes(&bytes)?;
+    } else {
+        output::print(&format!("{}\n", screen.text()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,39 @@
+//! `ostler start`
+
+use std::process::ExitCode;
+
+use ostler_protocol::{OsText, Request, StartRequest};
+
+use crate::cli::Start;
+use crate::error::{CommandError, Kind};
+use crate::{client, output};
+
+const MIB: u64 = 1 << 20;
+
+pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
+    let here = std::env::current_dir().map_err(|error| {
+        CommandError::new(Kind::Failed, format!("the current directory is not there: {error}"))
+    })?;
+    let cwd = args.cwd.map_or_else(|| here.clone(), |cwd| here.join(cwd));
+    let cwd = cwd.canonicalize().unwrap_or(cwd);
+    let text = |(name, value): &(String, String)| (OsText::from(name), OsText::from(value));
+    let request = StartRequest {
+        id: client::fresh_id(),
+        program: OsText::from(&args.program),
+        args: args.args.iter().map(OsText::from).collect(),
+        name: args.name,
+        cwd: OsText::from(&cwd),
+        env: client::environment().iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        extra_env: args.env.iter().map(text).collect(),
+        cols: args.size.cols,
+        rows: args.size.rows,
+        record: args.record.map_or(0, |mib| u64::from(mib) * MIB),
+    };
+    let session = super::session(client::call(&Request::Start(Box::new(request)))?)?;
+    if args.json {
+        output::json(&session)?;
+    } else {
+        output::print(&format!("{}\n", session.name))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

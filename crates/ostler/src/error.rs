@@ -1,0 +1,84 @@
+//! What went wrong, for a person and for the exit code.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use ostler_protocol::{ErrorKind, Problem};
+
+/// Kinds of failure, one per exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It was tried and did not work.
+    Failed,
+    /// The command makes no sense.
+    Usage,
+    /// There is no daemon to be had.
+    Unreachable,
+    /// It took too long.
+    TimedOut,
+    /// A defect of ostler.
+    Internal,
+}
+
+impl Kind {
+    /// The exit code, which scripts rely on.
+    pub(crate) fn exit_code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Unreachable => 3,
+            Self::TimedOut => 4,
+            Self::Internal => 70,
+        })
+    }
+}
+
+/// A failed command.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl CommandError {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Tells the person, and returns what the process ends with.
+    pub(crate) fn report(&self) -> ExitCode {
+        let mut stderr = io::stderr().lock();
+        let _ = writeln!(stderr, "ostler: {}", self.message);
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(stderr, "hint: {hint}");
+        }
+        self.kind.exit_code()
+    }
+}
+
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> Self {
+        let kind = match problem.kind {
+            ErrorKind::Usage => Kind::Usage,
+            ErrorKind::Internal => Kind::Internal,
+            ErrorKind::NotFound
+            | ErrorKind::Conflict
+            | ErrorKind::Ended
+            | ErrorKind::Failed
+            | ErrorKind::Storage => Kind::Failed,
+        };
+        Self { kind, message: problem.message, hint: problem.hint }
+    }
+}
+
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> Self {
+        Self::new(Kind::Failed, error.to_string())
+    }
+}

@@ -1,0 +1,139 @@
+//! Printing: JSON for programs, tables for people.
+
+use std::io::{self, IsTerminal, Write};
+
+use jiff::Timestamp;
+use ostler_core::State;
+use ostler_protocol::SessionInfo;
+use serde::Serialize;
+
+use crate::error::{CommandError, Kind};
+
+/// Prints text; a reader that has gone away is no failure.
+pub(crate) fn print(text: &str) -> Result<(), CommandError> {
+    print_bytes(text.as_bytes())
+}
+
+/// Prints bytes as they are.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CommandError> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints a value as one line of JSON.
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), CommandError> {
+    let text =
+        serde_json::to_string(value).map_err(|error| CommandError::new(Kind::Internal, error.to_string()))?;
+    print(&format!("{text}\n"))
+}
+
+/// Whether output may be coloured: a terminal, and nobody said `NO_COLOR`.
+fn colours() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A state in its colour, padded to `width`.
+fn state(state: State, width: usize) -> String {
+    let colour = match state {
+        State::Idle => "32",
+        State::Working | State::Starting | State::Watching => "36",
+        State::Blocked | State::Limited => "33",
+        State::Error => "31",
+        State::Exited | State::Unknown => "2",
+    };
+    if colours() { format!("\x1b[{colour}m{state:width$}\x1b[0m") } else { format!("{state:width$}") }
+}
+
+/// How long ago, in the largest unit that says something.
+pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(at).as_secs().max(0);
+    match seconds {
+        0..=119 => format!("{seconds}s"),
+        120..=7_199 => format!("{}m", seconds / 60),
+        7_200..=172_799 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// Text from a program, fit for a terminal and one line.
+fn plain(text: &str) -> String {
+    ostler_screen::SafeText::new(text).as_str().replace(['\n', '\t'], " ")
+}
+
+/// A table of sessions.
+pub(crate) fn sessions(sessions: &[SessionInfo], now: Timestamp) -> String {
+    let width = sessions.iter().map(|session| session.name.len()).max().unwrap_or(0).max(4);
+    let mut out = format!("{:width$}  {:8}  {:5}  {:>8}  {}\n", "NAME", "STATE", "SINCE", "PID", "COMMAND");
+    for session in sessions {
+        let pid = session
+            .pid
+            .filter(|_| session.state != State::Exited)
+            .map_or("-".to_owned(), |pid| pid.to_string());
+        let kind = session.kind.as_ref().map_or_else(String::new, |kind| format!(" ({kind})"));
+        out += &format!(
+            "{:width$}  {}  {:5}  {pid:>8}  {}{kind}\n",
+            session.name,
+            state(session.state, 8),
+            ago(session.since, now),
+            plain(&session.command.join(" ")),
+        );
+    }
+    out
+}
+
+/// Everything about one session.
+pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
+    let mut lines = vec![
+        ("name", session.name.clone()),
+        ("state", {
+            let kind = session.kind.as_ref().map_or_else(String::new, |kind| format!(" ({kind})"));
+            format!("{}{kind} for {}", state(session.state, 0), ago(session.since, now))
+        }),
+        ("because", plain(&session.because.join("; "))),
+        ("command", plain(&session.command.join(" "))),
+        ("directory", plain(&session.cwd)),
+        ("terminal", format!("{}x{}, {} bytes of output", session.cols, session.rows, session.output)),
+    ];
+    if let Some(title) = &session.title {
+        lines.push(("title", plain(title)));
+    }
+    if let Some(pid) = session.pid.filter(|_| session.exit.is_none()) {
+        let holder = session.holder.map_or_else(String::new, |holder| format!(", held by {holder}"));
+        lines.push(("process", format!("{pid}{holder}")));
+    }
+    if session.waiting > 0 {
+        lines.push(("messages", format!("{} waiting to be typed", session.waiting)));
+    }
+    if let Some(exit) = &session.exit {
+        lines.push(("used", format!("{:.2} s of CPU, {} KiB of memory at most", exit.cpu, exit.max_rss_kib)));
+        if !exit.survivors.is_empty() {
+            let pids: Vec<String> = exit.survivors.iter().map(u32::to_string).collect();
+            lines.push(("left over", format!("processes {} (ostler stop ends them)", pids.join(", "))));
+        }
+    }
+    lines.push(("id", session.id.clone()));
+    lines.push(("files", session.dir.clone()));
+    lines.iter().map(|(name, value)| format!("{name:10} {value}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_told_in_their_largest_unit() {
+        let at = |seconds: i64| Timestamp::from_second(seconds).unwrap();
+        for (seconds, text) in [(0, "0s"), (119, "119s"), (120, "2m"), (7_200, "2h"), (172_800, "2d")] {
+            assert_eq!(ago(at(1_000), at(1_000 + seconds)), text);
+        }
+        assert_eq!(ago(at(5), at(1)), "0s");
+    }
+
+    #[test]
+    fn a_hostile_title_does_not_reach_the_terminal() {
+        assert_eq!(plain("a\x1b]0;x\x07b\nc"), "a]0;xb c");
+    }
+}
