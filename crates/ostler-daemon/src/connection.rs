@@ -3,21 +3,19 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ostler_core::State;
-use ostler_protocol::frame::{Frame, FrameError};
+use ostler_protocol::frame::FrameError;
 use ostler_protocol::{
     DaemonInfo, ErrorKind, EventInfo, PROTOCOL, Problem, Proof, Request, Response, SessionInfo,
 };
 use tokio::net::UnixStream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use crate::client_stream::{Replies, read_frame};
 use crate::daemon::Control;
+use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
 use crate::session::{Command, SendCommand, ended_info, message_info, store_problem};
 use crate::{clock, start, stop, view};
 
-/// Frames of a client that may wait to be handled.
-const BACKLOG: usize = 16;
 /// Most events in one answer.
 const MAX_EVENTS: u32 = 1_000;
 
@@ -30,18 +28,7 @@ pub(crate) async fn serve(stream: UnixStream, shared: Shared, control: Control) 
         tracing::warn!("a client of another user was refused");
         return;
     }
-    let (mut reader, writer) = stream.into_split();
-    let (sender, frames) = mpsc::channel(BACKLOG);
-    tokio::spawn(async move {
-        loop {
-            let frame = read_frame(&mut reader).await;
-            let last = frame.is_err();
-            if sender.send(frame).await.is_err() || last {
-                return;
-            }
-        }
-    });
-    let mut connection = Connection { shared, control, replies: Replies::new(writer), frames };
+    let mut connection = Connection { shared, control, stream: FrameStream::new(stream) };
     match connection.run().await {
         Ok(()) | Err(FrameError::Closed) => {}
         Err(error) => tracing::debug!(%error, "a client's connection ended"),
@@ -51,20 +38,19 @@ pub(crate) async fn serve(stream: UnixStream, shared: Shared, control: Control) 
 struct Connection {
     shared: Shared,
     control: Control,
-    replies: Replies,
-    frames: mpsc::Receiver<Result<Frame, FrameError>>,
+    stream: FrameStream,
 }
 
 impl Connection {
     async fn run(&mut self) -> Result<(), FrameError> {
         let Request::Hello { protocol, version } = self.request().await? else {
             let problem = Problem::new(ErrorKind::Usage, "a connection begins with hello");
-            return self.replies.say(&Response::Failed(problem)).await;
+            return self.stream.say(&Response::Failed(problem)).await;
         };
         if protocol != PROTOCOL {
             tracing::warn!(protocol, version, "a client speaks another protocol");
         }
-        self.replies.say(&Response::Welcome(self.daemon_info())).await?;
+        self.stream.say(&Response::Welcome(self.daemon_info())).await?;
         loop {
             let request = match self.request().await {
                 Err(FrameError::Json(error)) => {
@@ -73,27 +59,23 @@ impl Connection {
                         format!("the daemon does not know this request: {error}"),
                     )
                     .hint("its version may be older: ostler daemon stop, then try again (programs go on)");
-                    self.replies.say(&Response::Failed(problem)).await?;
+                    self.stream.say(&Response::Failed(problem)).await?;
                     continue;
                 }
                 other => other?,
             };
             if let Request::View(request) = request {
                 let viewer = VIEWERS.fetch_add(1, Ordering::Relaxed);
-                view::serve(&self.shared, request, viewer, &mut self.replies, &mut self.frames).await?;
+                view::serve(&self.shared, request, viewer, &mut self.stream).await?;
             } else {
                 let answer = self.answer(request).await?;
-                self.replies.answer(answer).await?;
+                self.stream.say(&answer.unwrap_or_else(Response::Failed)).await?;
             }
         }
     }
 
-    async fn frame(&mut self) -> Result<Frame, FrameError> {
-        self.frames.recv().await.unwrap_or(Err(FrameError::Closed))
-    }
-
     async fn request(&mut self) -> Result<Request, FrameError> {
-        self.frame().await?.json()
+        self.stream.next().await?.json()
     }
 
     /// Answers a request; an error of the outer kind ends the connection.
@@ -105,7 +87,7 @@ impl Connection {
             Request::List { all } => self.list(all).await,
             Request::Status { name } => self.status(&name).await.map(session),
             Request::Send { name, id, wait } => {
-                let body = self.frame().await?.bytes()?;
+                let body = self.stream.next().await?.bytes()?;
                 self.send(&name, id, body, wait).await?
             }
             Request::Wait { name, states } => self.wait(&name, &states).await?.map(session),
@@ -220,11 +202,13 @@ impl Connection {
                 Ok(message) => Ok(Ok(Response::Message(message))),
                 Err(_) => Ok(self.known_message(handle.id, handle.name, id).await),
             },
-            frame = self.frames.recv() => match frame {
-                Some(Err(error)) => Err(error),
-                _ => Err(FrameError::Closed),
-            },
+            left = self.left() => Err(left),
         }
+    }
+
+    /// Completes when the client leaves, or says something before it has its answer, which none of ours does.
+    async fn left(&mut self) -> FrameError {
+        self.stream.next().await.err().unwrap_or(FrameError::Unexpected)
     }
 
     /// A message to a session that has ended: it may have arrived before.
@@ -257,10 +241,7 @@ impl Connection {
         tokio::select! {
             // An actor that ends drops its side, and an ended session is no longer waited for.
             _ = state.wait_for(|state| states.contains(state) || *state == State::Exited) => {}
-            frame = self.frames.recv() => return match frame {
-                Some(Err(error)) => Err(error),
-                _ => Err(FrameError::Closed),
-            },
+            left = self.left() => return Err(left),
         }
         Ok(self.status(&handle.id).await)
     }
@@ -296,10 +277,7 @@ impl Connection {
             changes.mark_unchanged();
             tokio::select! {
                 _ = changes.changed() => {}
-                frame = self.frames.recv() => return match frame {
-                    Some(Err(error)) => Err(error),
-                    _ => Err(FrameError::Closed),
-                },
+                left = self.left() => return Err(left),
             }
         }
     }

@@ -11,11 +11,11 @@
 //! Nothing polls. The daemon wakes for bytes on a socket, for a deadline that a machine named, or for a
 //! client; with nothing to do it sleeps.
 
-mod client_stream;
 mod clock;
 mod connection;
 mod daemon;
 mod evidence;
+mod frame_stream;
 mod home;
 mod link;
 mod programs;
@@ -29,4 +29,5 @@ mod survivors;
 mod view;
 
 pub use daemon::{Daemon, StartupError};
+pub use frame_stream::FrameStream;
 pub use home::{Home, HomeError};

@@ -12,9 +12,9 @@ use ostler_protocol::frame::{Frame, FrameError};
 use ostler_protocol::{Problem, Request, Response, SessionInfo, Since, ViewRequest};
 use ostler_screen::Size;
 use ostler_store::Session;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-use crate::client_stream::Replies;
+use crate::frame_stream::FrameStream;
 use crate::link::{Link, LinkError};
 use crate::registry::{Found, Shared};
 use crate::session::{Command, Gone, Look, SessionHandle, ended_info, ended_screen, store_problem};
@@ -24,35 +24,34 @@ const CHUNK: usize = 1 << 20;
 /// How long an actor may need to notice what a viewer has seen already.
 const CATCH_UP: Duration = Duration::from_secs(2);
 
-/// Serves a view until it is over. Frames of the client come by `frames`.
+/// Serves a view until it is over.
 pub(crate) async fn serve(
     shared: &Shared,
     request: ViewRequest,
     viewer: u64,
-    replies: &mut Replies,
-    frames: &mut mpsc::Receiver<Result<Frame, FrameError>>,
+    client: &mut FrameStream,
 ) -> Result<(), FrameError> {
     let handle = match shared.find(&request.name).await {
         Ok(Found::Live(handle)) => handle,
-        Ok(Found::Ended(session)) => return show_ended(&session, &request, replies).await,
-        Err(problem) => return replies.say(&Response::Failed(problem)).await,
+        Ok(Found::Ended(session)) => return show_ended(&session, &request, client).await,
+        Err(problem) => return client.say(&Response::Failed(problem)).await,
     };
     if let Some((cols, rows)) = request.keys {
         let size = Size::clamped(cols, rows);
         let _ = handle.tell(Command::Viewer { viewer, size }).await;
     }
-    let mut view = View { handle: &handle, request: &request, viewer, replies, frames };
+    let mut view = View { handle: &handle, request: &request, viewer, client };
     let outcome = view.run().await;
     let _ = handle.tell(Command::ViewerGone { viewer }).await;
     match outcome {
         Ok(()) => match last_info(shared, &handle, request.follow).await {
-            Ok(session) => replies.say(&Response::ViewEnded { session: Box::new(session) }).await,
-            Err(problem) => replies.say(&Response::Failed(problem)).await,
+            Ok(session) => client.say(&Response::ViewEnded { session: Box::new(session) }).await,
+            Err(problem) => client.say(&Response::Failed(problem)).await,
         },
         Err(ViewError::Client(error)) => Err(error),
         Err(ViewError::Session) => match last_record(shared, &handle).await {
-            Ok(session) => show_ended(&session, &request, replies).await,
-            Err(problem) => replies.say(&Response::Failed(problem)).await,
+            Ok(session) => show_ended(&session, &request, client).await,
+            Err(problem) => client.say(&Response::Failed(problem)).await,
         },
     }
 }
@@ -81,8 +80,7 @@ struct View<'a> {
     handle: &'a SessionHandle,
     request: &'a ViewRequest,
     viewer: u64,
-    replies: &'a mut Replies,
-    frames: &'a mut mpsc::Receiver<Result<Frame, FrameError>>,
+    client: &'a mut FrameStream,
 }
 
 /// Whether a view goes on.
@@ -117,7 +115,7 @@ impl View<'_> {
                     Ok(()) => self.forward(&mut link, until).await?,
                     Err(_) => Go::End,
                 },
-                frame = self.frames.recv() => self.on_client(frame).await?,
+                frame = self.client.next() => self.on_client(frame?).await?,
                 changed = sizes.changed() => {
                     if changed.is_err() { Go::End } else { self.on_resize(&mut sizes).await? }
                 }
@@ -130,9 +128,9 @@ impl View<'_> {
 
     async fn begin(&mut self, look: Look, missing: u64) -> Result<(), ViewError> {
         let Look { info, restore, .. } = look;
-        self.replies.say(&Response::View { session: Box::new(info), missing }).await?;
+        self.client.say(&Response::View { session: Box::new(info), missing }).await?;
         if self.request.since == Since::Screen {
-            self.replies.bytes(&restore).await?;
+            self.client.bytes(&restore).await?;
         }
         Ok(())
     }
@@ -147,17 +145,17 @@ impl View<'_> {
             rest = behind;
             match Reply::decode(frame) {
                 Ok(Some(Reply::Output { offset, bytes })) => {
-                    self.replies.bytes(bytes).await?;
+                    self.client.bytes(bytes).await?;
                     if until.is_some_and(|until| offset + bytes.len() as u64 >= until) {
                         go = Go::End;
                     }
                 }
                 // At offset 0 it is what the view began with.
                 Ok(Some(Reply::Gap { from, resumed })) if from > 0 => {
-                    self.replies.say(&Response::Restarted { missing: resumed - from }).await?;
+                    self.client.say(&Response::Restarted { missing: resumed - from }).await?;
                     if self.request.since == Since::Screen {
                         let look = self.handle.ask(Command::Look).await?;
-                        self.replies.bytes(&look.restore).await?;
+                        self.client.bytes(&look.restore).await?;
                         resubscribe = Some(look.offset);
                         break;
                     }
@@ -183,12 +181,7 @@ impl View<'_> {
         Ok(go)
     }
 
-    async fn on_client(&mut self, frame: Option<Result<Frame, FrameError>>) -> Result<Go, ViewError> {
-        let frame = match frame {
-            Some(Ok(frame)) => frame,
-            Some(Err(error)) => return Err(error.into()),
-            None => return Err(FrameError::Closed.into()),
-        };
+    async fn on_client(&mut self, frame: Frame) -> Result<Go, ViewError> {
         let types = self.request.keys.is_some();
         match frame {
             Frame::Bytes(keys) if types => self.handle.tell(Command::Keys(keys)).await?,
@@ -205,7 +198,7 @@ impl View<'_> {
 
     async fn on_resize(&mut self, sizes: &mut watch::Receiver<Size>) -> Result<Go, ViewError> {
         let size = *sizes.borrow_and_update();
-        self.replies.say(&Response::Resized { cols: size.cols, rows: size.rows }).await?;
+        self.client.say(&Response::Resized { cols: size.cols, rows: size.rows }).await?;
         Ok(Go::On)
     }
 }
@@ -214,7 +207,7 @@ impl View<'_> {
 async fn show_ended(
     session: &Session,
     request: &ViewRequest,
-    replies: &mut Replies,
+    client: &mut FrameStream,
 ) -> Result<(), FrameError> {
     let mut info = ended_info(session);
     let remains = read_remains(&SessionDir::new(&session.start.dir).ring());
@@ -229,11 +222,11 @@ async fn show_ended(
         }
     };
     let session = Box::new(info);
-    replies.say(&Response::View { session: session.clone(), missing }).await?;
+    client.say(&Response::View { session: session.clone(), missing }).await?;
     for chunk in bytes.chunks(CHUNK) {
-        replies.bytes(chunk).await?;
+        client.bytes(chunk).await?;
     }
-    replies.say(&Response::ViewEnded { session }).await
+    client.say(&Response::ViewEnded { session }).await
 }
 
 async fn last_record(shared: &Shared, handle: &SessionHandle) -> Result<Session, Problem> {

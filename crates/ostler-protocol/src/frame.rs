@@ -81,7 +81,7 @@ fn encode(kind: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Length of the body that a header announces.
-pub fn body_length(header: [u8; 4]) -> Result<usize, FrameError> {
+fn body_length(header: [u8; 4]) -> Result<usize, FrameError> {
     let length = u32::from_le_bytes(header);
     if length == 0 || length as usize > MAX_FRAME {
         return Err(FrameError::Length(length));
@@ -90,7 +90,7 @@ pub fn body_length(header: [u8; 4]) -> Result<usize, FrameError> {
 }
 
 /// Makes a frame of a body.
-pub fn decode(mut body: Vec<u8>) -> Result<Frame, FrameError> {
+fn decode(mut body: Vec<u8>) -> Result<Frame, FrameError> {
     if body.is_empty() {
         return Err(FrameError::Length(0));
     }
@@ -100,6 +100,22 @@ pub fn decode(mut body: Vec<u8>) -> Result<Frame, FrameError> {
         BYTES => Ok(Frame::Bytes(body)),
         other => Err(FrameError::Kind(other)),
     }
+}
+
+/// Takes the first whole frame out of a buffer, if one is there.
+pub fn take(buffer: &mut Vec<u8>) -> Result<Option<Frame>, FrameError> {
+    let Some(header) = buffer.first_chunk::<4>() else { return Ok(None) };
+    let end = 4 + body_length(*header)?;
+    if buffer.len() < end {
+        return Ok(None);
+    }
+    let body = buffer[4..end].to_vec();
+    buffer.drain(..end);
+    if buffer.is_empty() {
+        // An idle connection keeps no buffer.
+        *buffer = Vec::new();
+    }
+    decode(body).map(Some)
 }
 
 /// Reads one frame from a blocking stream.
@@ -141,6 +157,18 @@ mod tests {
         assert!(read(&mut stream).unwrap().json::<bool>().unwrap());
         assert_eq!(read(&mut stream).unwrap(), Frame::Bytes(b"x".to_vec()));
         assert!(matches!(read(&mut stream), Err(FrameError::Closed)));
+    }
+
+    #[test]
+    fn frames_are_taken_when_they_are_whole() {
+        let mut buffer = Vec::new();
+        let mut seen = Vec::new();
+        for byte in [encode_bytes(b"one"), encode_bytes(b"")].concat() {
+            buffer.push(byte);
+            seen.extend(take(&mut buffer).unwrap());
+        }
+        assert_eq!(seen, [Frame::Bytes(b"one".to_vec()), Frame::Bytes(Vec::new())]);
+        assert!(take(&mut vec![0, 0, 0, 0]).is_err());
     }
 
     proptest! {

@@ -8,15 +8,17 @@ use crate::terminal::{HISTORY_SLACK, Terminal};
 /// A sequence that does nothing but end whatever came before, such as an unfinished character.
 const NOTHING: &[u8] = b"\x1b\\";
 
+/// Most bytes of text that are drawn before the history is looked at: each can scroll the screen by a line.
+const STEP: usize = HISTORY_SLACK / 2;
+
 /// The terminal and the parser that drives it.
 ///
-/// The parser can lose characters when it is handed one in two pieces, so it never is: the beginning of a
-/// character waits here for its rest.
+/// Plain text is written straight into the terminal; only the rest is left to the parser. That can lose
+/// characters when it is handed one in two pieces, so it never is: the beginning of a character waits here for
+/// its rest.
 pub(crate) struct Emulator {
     processor: Processor<Never>,
     terminal: Terminal,
-    /// Bytes after which the history is looked at; none without history.
-    history_step: Option<usize>,
     /// The beginning of a character whose rest has not come; three bytes at most.
     begun: Vec<u8>,
 }
@@ -39,12 +41,7 @@ impl Timeout for Never {
 
 impl Emulator {
     pub(crate) fn new(size: Size, scrollback: usize) -> Self {
-        Self {
-            processor: Processor::new(),
-            terminal: Terminal::new(size, scrollback),
-            history_step: (scrollback > 0).then(|| history_step(size)),
-            begun: Vec::new(),
-        }
+        Self { processor: Processor::new(), terminal: Terminal::new(size, scrollback), begun: Vec::new() }
     }
 
     pub(crate) fn terminal(&self) -> &Terminal {
@@ -53,36 +50,70 @@ impl Emulator {
 
     pub(crate) fn resize(&mut self, size: Size) {
         self.terminal.resize(size);
-        self.history_step = self.history_step.map(|_| history_step(size));
     }
 
-    /// Draws text and whole sequences.
-    pub(crate) fn draw(&mut self, bytes: &[u8]) {
-        let Some(step) = self.history_step else {
-            return self.processor.advance(&mut self.terminal, bytes);
-        };
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let piece = &rest[..step.min(rest.len())];
-            // Behind ASCII no character is cut in two.
-            let end = if piece.len() == rest.len() { None } else { piece.iter().rposition(u8::is_ascii) };
-            let (piece, later) = rest.split_at(end.map_or(piece.len(), |last| last + 1));
-            self.processor.advance(&mut self.terminal, piece);
-            self.terminal.trim_history();
-            rest = later;
+    /// Draws text without sequences. A character that it does not finish will not be finished.
+    pub(crate) fn draw_text(&mut self, text: &[u8]) {
+        let mut rest = text;
+        while let Some(first) = rest.first() {
+            let plain = is_plain(*first);
+            let run = rest.iter().position(|byte| is_plain(*byte) != plain).unwrap_or(rest.len());
+            let drawn = if plain { self.draw_plain(&rest[..run]) } else { self.draw_other(&rest[..run]) };
+            rest = &rest[drawn..];
         }
     }
 
-    /// Draws the end of the input. If it is text, a character that is not complete yet waits for the next call;
-    /// if a sequence follows, it never will be.
-    pub(crate) fn draw_last(&mut self, bytes: &[u8], is_text: bool) {
-        let begun = begun_character(bytes);
-        let (whole, begun) = bytes.split_at(bytes.len() - if is_text { begun } else { 0 });
+    /// Draws printable ASCII; returns how much.
+    fn draw_plain(&mut self, run: &[u8]) -> usize {
+        let written = self.terminal.write_plain(run);
+        if written > 0 {
+            return written;
+        }
+        // What is special about this place may be over after one character, but not a special mode.
+        let count = if self.terminal.can_write_plain() { 1 } else { run.len().min(STEP) };
+        self.advance(&run[..count]);
+        count
+    }
+
+    /// Draws control characters and everything beyond ASCII; returns how much.
+    fn draw_other(&mut self, run: &[u8]) -> usize {
+        let step = &run[..run.len().min(STEP)];
+        let whole = if step.len() < run.len() { step.len() - begun_character(step) } else { step.len() };
+        self.advance(&run[..whole]);
+        if begun_character(&run[..whole]) > 0 {
+            self.advance(NOTHING);
+        }
+        whole
+    }
+
+    /// Draws a whole sequence.
+    pub(crate) fn draw_sequence(&mut self, sequence: &[u8]) {
+        self.advance(sequence);
+    }
+
+    /// Draws a sequence that was cut short, and makes sure the parser knows.
+    pub(crate) fn draw_cut(&mut self, sequence: &[u8]) {
+        self.advance(sequence);
+        self.advance(b"\x18");
+    }
+
+    /// Draws the last character again, `count` times.
+    pub(crate) fn repeat(&mut self, count: u16) {
+        self.terminal.repeat(count);
+        self.terminal.trim_history();
+    }
+
+    fn advance(&mut self, bytes: &[u8]) {
+        self.processor.advance(&mut self.terminal, bytes);
+        self.terminal.trim_history();
+    }
+
+    /// Draws the end of the input. If more text may follow, a character that is not complete waits for it.
+    pub(crate) fn draw_last(&mut self, text: &[u8], more: bool) {
+        let begun = if more { begun_character(text) } else { 0 };
+        let (whole, begun) = text.split_at(text.len() - begun);
         self.begun.extend_from_slice(begun);
-        self.draw(whole);
-        if begun_character(whole) > 0 {
-            self.draw_nothing();
-        }
+        self.draw_text(whole);
     }
 
     /// Draws the character that the last call began, as far as `bytes` go on with it; returns how far.
@@ -95,12 +126,12 @@ impl Emulator {
             character.push(*byte);
             match std::str::from_utf8(&character) {
                 Ok(_) => {
-                    self.draw(&character);
+                    self.draw_text(&character);
                     return taken + 1;
                 }
                 Err(error) if error.error_len().is_none() => {}
                 Err(_) => {
-                    self.draw("\u{fffd}".as_bytes());
+                    self.draw_text("\u{fffd}".as_bytes());
                     return taken;
                 }
             }
@@ -108,31 +139,11 @@ impl Emulator {
         self.begun = character;
         bytes.len()
     }
-
-    /// Draws a sequence that was cut short, and makes sure the parser knows.
-    pub(crate) fn draw_cut(&mut self, bytes: &[u8]) {
-        self.draw(bytes);
-        self.draw(b"\x18");
-    }
-
-    /// Stands in for a sequence that the parser does not get to see: an unfinished character before it must not
-    /// meet the text behind it.
-    pub(crate) fn draw_nothing(&mut self) {
-        self.draw(NOTHING);
-    }
-
-    /// Draws the last character again, `count` times.
-    pub(crate) fn repeat(&mut self, count: u16) {
-        self.draw_nothing();
-        self.terminal.repeat(count);
-        self.terminal.trim_history();
-    }
 }
 
-/// Returns how many bytes can be drawn before the spare history rows could run out: four bytes can scroll a
-/// whole screen.
-fn history_step(size: Size) -> usize {
-    (HISTORY_SLACK / usize::from(size.rows)).max(1) * 4
+/// Returns whether a byte is a printable ASCII character.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
 }
 
 /// Counts the bytes at the end that begin a character without finishing it.

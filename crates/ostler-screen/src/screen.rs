@@ -61,44 +61,39 @@ impl Screen {
     /// Characters and sequences may be split anywhere between calls.
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Signal> {
         let mut signals = Vec::new();
-        // Text and harmless sequences go to the emulator together: `drawn` is how far they went.
-        let mut drawn = self.emulator.finish_character(bytes);
-        let mut seen = drawn;
+        let mut seen = self.emulator.finish_character(bytes);
         let mut bell = memchr(BEL, bytes);
         loop {
             let Scan { text_end, sequence, resume } = self.sequencer.next(bytes, seen);
+            let text = &bytes[seen..text_end];
             if bell.is_some_and(|bell| bell < text_end) {
-                signals.extend(memchr_iter(BEL, &bytes[seen..text_end]).map(|_| Signal::Bell));
+                signals.extend(memchr_iter(BEL, text).map(|_| Signal::Bell));
                 bell = memchr(BEL, &bytes[text_end..]).map(|bell| text_end + bell);
             }
             let Some(sequence) = sequence else {
-                self.emulator.draw_last(&bytes[drawn..text_end], text_end == bytes.len());
+                self.emulator.draw_last(text, text_end == bytes.len());
                 return signals;
             };
+            self.emulator.draw_text(text);
             seen = resume;
             signals.extend((0..sequence.bells).map(|_| Signal::Bell));
-            let csi = if sequence.kind == Kind::Control { Csi::parse(sequence.bytes) } else { None };
-            if sequence.kind == Kind::Control && sequence.in_place && csi.is_none() {
-                continue;
-            }
-            self.emulator.draw(&bytes[drawn..text_end]);
-            drawn = seen;
-            match (sequence.kind, csi) {
-                (Kind::Osc { bell }, _) => {
-                    self.emulator.draw_nothing();
+            match sequence.kind {
+                Kind::Control => match Csi::parse(sequence.bytes) {
+                    None => self.emulator.draw_sequence(sequence.bytes),
+                    Some(Csi { action: b'b', marker: 0, intermediate: 0, first }) => {
+                        self.emulator.repeat(first.unwrap_or(1).max(1));
+                    }
+                    Some(csi) => {
+                        self.emulator.draw_sequence(sequence.bytes);
+                        signals.extend(self.csi(csi, seen));
+                    }
+                },
+                Kind::Cut => self.emulator.draw_cut(sequence.bytes),
+                Kind::Osc { bell } => {
                     let payload = sequence.bytes[2..].to_vec();
                     signals.extend(self.osc(&payload, bell, seen));
                 }
-                (Kind::Dropped, _) => self.emulator.draw_nothing(),
-                (Kind::Cut, _) => self.emulator.draw_cut(sequence.bytes),
-                (Kind::Control, None) => self.emulator.draw(sequence.bytes),
-                (Kind::Control, Some(Csi { action: b'b', marker: 0, intermediate: 0, first })) => {
-                    self.emulator.repeat(first.unwrap_or(1).max(1));
-                }
-                (Kind::Control, Some(csi)) => {
-                    self.emulator.draw(sequence.bytes);
-                    signals.extend(self.csi(csi, seen));
-                }
+                Kind::Dropped => {}
             }
         }
     }

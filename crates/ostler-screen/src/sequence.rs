@@ -8,7 +8,7 @@ const SUB: u8 = 0x1a;
 const ESC: u8 = 0x1b;
 
 /// Longest `ESC …` or `CSI …` sequence that counts. The parser behind keeps 32 parameters.
-const CONTROL_LIMIT: usize = 1024;
+const CONTROL_LIMIT: usize = 512;
 /// Longest CSI sequence looked at as a whole.
 const EVERYDAY: usize = 64;
 /// Longest OSC sequence that counts, introducer included.
@@ -67,8 +67,6 @@ pub(crate) struct Sequence<'a> {
     pub(crate) kind: Kind,
     /// The bytes, introducer included.
     pub(crate) bytes: &'a [u8],
-    /// All of it lies in this call's input.
-    pub(crate) in_place: bool,
     /// Bells rung inside it.
     pub(crate) bells: u16,
 }
@@ -108,7 +106,7 @@ impl Sequencer {
             if let Some(length) = plain_csi(&input[start..]) {
                 let end = start + length;
                 let bytes = &input[start..end];
-                let sequence = Sequence { kind: Kind::Control, bytes, in_place: true, bells: 0 };
+                let sequence = Sequence { kind: Kind::Control, bytes, bells: 0 };
                 return Scan { text_end: start, sequence: Some(sequence), resume: end };
             }
             (self.state, self.length, self.too_long, self.bells) = (State::Escape, 1, false, 0);
@@ -179,17 +177,16 @@ impl Sequencer {
     fn deliver<'a>(&'a mut self, kind: Kind, input: &'a [u8], start: usize, end: usize) -> Sequence<'a> {
         // BEL ends an OSC sequence but is no part of it.
         let here = &input[start..end - usize::from(kind == Kind::Osc { bell: true })];
-        let in_place = self.held.is_empty();
         (self.state, self.delivered) = (State::Text, true);
         let (kind, bytes) = if self.too_long {
             (Kind::Dropped, &[][..])
-        } else if in_place {
+        } else if self.held.is_empty() {
             (kind, here)
         } else {
             self.held.extend_from_slice(here);
             (kind, &self.held[..])
         };
-        Sequence { kind, bytes, in_place, bells: self.bells }
+        Sequence { kind, bytes, bells: self.bells }
     }
 }
 

@@ -25,6 +25,8 @@ use crate::{clock, evidence};
 const BACKLOG: usize = 32;
 /// How long a holder whose program has ended may stay; it leaves earlier unless it is still killing.
 const FAREWELL: Duration = Duration::from_secs(30);
+/// How long the output that was there before may take to be read.
+const CATCH_UP: Duration = Duration::from_secs(2);
 /// When to try again to record what the store refused.
 const STORE_RETRY: Duration = Duration::from_secs(1);
 
@@ -64,6 +66,9 @@ pub(crate) struct Actor {
     store_retry_at: Option<Timestamp>,
     /// When an ended session is left, whatever its holder does.
     leave_at: Option<Timestamp>,
+    /// Output up to this offset was there before we were; until it is read, or this moment has come, nobody is
+    /// told what the screen shows.
+    catching_up: Option<(u64, Timestamp)>,
     stood_down: bool,
     commands: mpsc::Receiver<Command>,
     state: watch::Sender<State>,
@@ -118,6 +123,7 @@ impl Actor {
             unrecorded: None,
             store_retry_at: None,
             leave_at: None,
+            catching_up: None,
             stood_down: false,
             commands,
             state,
@@ -168,6 +174,7 @@ impl Actor {
 
     async fn wait(&mut self) -> Woken {
         let deadline = self.deadline();
+        let listens = self.listens();
         let Self { commands, link, connecting, .. } = self;
         let woken = tokio::select! {
             Some(result) = async { Some(link.as_mut()?.ready().await) } => Woken::Link(result),
@@ -175,12 +182,18 @@ impl Actor {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
             }
             Some(()) = async { Some(tokio::time::sleep_until(clock::instant(deadline?)).await) } => Woken::Deadline,
-            command = commands.recv() => Woken::Command(command),
+            command = commands.recv(), if listens => Woken::Command(command),
         };
         if matches!(woken, Woken::Connected(_)) {
             *connecting = None;
         }
         woken
+    }
+
+    /// Whether commands are taken now. In the moments after a start, answers would be out of date.
+    fn listens(&self) -> bool {
+        !matches!(self.lifecycle.phase(), Phase::Launching | Phase::Attaching { attempt: 0 })
+            && self.catching_up.is_none()
     }
 
     fn deadline(&self) -> Option<Timestamp> {
@@ -190,6 +203,7 @@ impl Actor {
             self.output.picture_due(),
             self.store_retry_at,
             self.leave_at,
+            self.catching_up.map(|(_, until)| until),
         ]
         .into_iter()
         .flatten()
@@ -201,6 +215,7 @@ impl Actor {
         if self.output.picture_due().is_some_and(|at| now >= at) {
             self.output.picture(now);
         }
+        self.catching_up = self.catching_up.filter(|(_, until)| now < *until);
         if self.store_retry_at.is_some_and(|at| now >= at) {
             self.record_end().await;
         }
@@ -272,6 +287,9 @@ impl Actor {
         self.holder_pid = self.dir.read_identity().map(|identity| identity.pid);
         self.on_welcome(&status).await;
         self.request(&Request::Subscribe { from: self.output.offset, paced: true });
+        if self.output.offset < status.written {
+            self.catching_up = Some((status.written, clock::now().plus(CATCH_UP)));
+        }
         self.live(lifecycle::Event::Connected).await;
         let [_, keys, replies] = status.seqs;
         let actions = self.typing.connected(keys, replies);
@@ -323,6 +341,7 @@ impl Actor {
         if let Some(link) = &mut self.link {
             link.put_back(used, inbox);
         }
+        self.catching_up = self.catching_up.filter(|(offset, _)| self.output.offset < *offset);
         if let Some(error) = failed {
             self.on_disconnect(&error.into()).await;
         } else if self.output.picture_due().is_some_and(|at| clock::now() >= at) {
@@ -357,6 +376,7 @@ impl Actor {
     }
 
     async fn on_disconnect(&mut self, error: &LinkError) {
+        self.catching_up = None;
         tracing::debug!(session = %self.record.start.name, %error, "the connection to the holder has ended");
         self.link = None;
         self.typing.disconnected();

@@ -19,32 +19,40 @@ use crate::restore;
 const MAX_MARKS: usize = 8;
 
 impl Terminal {
-    /// Writes a character of one column over the cell at the cursor, if nothing but that has to happen.
+    /// Returns whether characters simply go where the cursor is.
+    pub(crate) fn can_write_plain(&self) -> bool {
+        let charset = self.term.grid().cursor.charsets[self.charset];
+        charset == StandardCharset::Ascii && !self.term.mode().contains(TermMode::INSERT)
+    }
+
+    /// Writes printable ASCII into the cells at the cursor, up to the end of the row; returns how much.
     ///
-    /// The everyday case of what alacritty does with a character, without what that has to consider.
-    #[inline]
-    fn overwrite(&mut self, character: char) -> bool {
-        let unusual = self.term.mode().contains(TermMode::INSERT);
-        let charset = self.charset;
+    /// This is the everyday case of what alacritty does with a character, many at a time. Where anything else
+    /// has to happen, such as wrapping or breaking a wide character, nothing is written.
+    pub(crate) fn write_plain(&mut self, text: &[u8]) -> usize {
+        if !self.can_write_plain() || self.term.grid().cursor.input_needs_wrap {
+            return 0;
+        }
         let grid = self.term.grid_mut();
-        if unusual || grid.cursor.input_needs_wrap || grid.cursor.charsets[charset] != StandardCharset::Ascii
-        {
-            return false;
-        }
-        let point = grid.cursor.point;
+        let (point, columns) = (grid.cursor.point, grid.columns());
         let Cell { fg, bg, flags, .. } = grid.cursor.template;
-        let cell = &mut grid[point.line][point.column];
-        if cell.flags.intersects(Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER) {
-            return false;
+        let end = (point.column + text.len()).min(Column(columns));
+        let mut written = 0;
+        for (cell, byte) in grid[point.line][point.column..end].iter_mut().zip(text) {
+            if cell.flags.intersects(Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER) {
+                break;
+            }
+            (cell.c, cell.fg, cell.bg, cell.flags) = (char::from(*byte), fg, bg, flags);
+            cell.extra = None;
+            written += 1;
         }
-        (cell.c, cell.fg, cell.bg, cell.flags) = (character, fg, bg, flags);
-        cell.extra = None;
-        if point.column + 1 < grid.columns() {
-            grid.cursor.point.column += 1;
-        } else {
-            grid.cursor.input_needs_wrap = true;
+        let cursor = &mut grid.cursor;
+        cursor.input_needs_wrap = point.column + written == columns;
+        cursor.point.column = (point.column + written).min(Column(columns - 1));
+        if written > 0 {
+            self.last = Some(char::from(text[written - 1]));
         }
-        true
+        written
     }
 
     /// Counts the zero-width characters in the cell that the next one would join.
@@ -129,9 +137,7 @@ impl Handler for Terminal {
             }
         }
         self.last = Some(character);
-        if !(character.is_ascii_graphic() || character == ' ') || !self.overwrite(character) {
-            self.term.input(character);
-        }
+        self.term.input(character);
     }
 
     fn terminal_attribute(&mut self, attribute: Attr) {
