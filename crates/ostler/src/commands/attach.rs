@@ -15,9 +15,9 @@ use ostler_daemon::FrameStream;
 use ostler_protocol::frame::{Frame, FrameError};
 use ostler_protocol::{Request, Response, SessionInfo, Since, ViewRequest};
 use ostler_screen::{Painter, Screen, Size};
-use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::cli::Attach;
@@ -30,6 +30,7 @@ use raw_mode::RawMode;
 const FRAME: Duration = Duration::from_millis(4);
 /// A program that begins a frame and does not finish it is painted all the same after this.
 const UNFINISHED: Duration = Duration::from_millis(100);
+const BACKLOG: usize = 64;
 
 /// How an attachment ended.
 enum End {
@@ -44,8 +45,6 @@ pub(crate) fn run(args: &Attach) -> Result<ExitCode, CommandError> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (name, end) = runtime.block_on(async { Attachment::open(args)?.run().await })?;
-    // A read of the terminal may be under way; it must not keep the process.
-    runtime.shutdown_background();
     match end {
         End::Detached => output::print(&format!("[left {name}; it goes on]\n"))?,
         End::Session(session) => {
@@ -124,21 +123,17 @@ impl<'a> Attachment<'a> {
     }
 
     async fn converse(&mut self) -> Result<End, CommandError> {
-        let stdin = AsyncFd::register(std::io::stdin()).map_err(std::io::Error::other)?;
+        let mut keys = read_keys();
         let mut resized = signal(SignalKind::window_change())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         loop {
             let paint_at = self.paint_at;
             tokio::select! {
-                ready = stdin.readable() => {
-                    let mut keys = [0u8; 4096];
-                    let count = rustix::io::read(std::io::stdin(), &mut keys).map_err(std::io::Error::from)?;
-                    ready?.clear_ready();
-                    if count == 0 || self.on_keys(&keys[..count]).await {
-                        return Ok(End::Detached);
-                    }
-                }
+                typed = keys.recv() => match typed {
+                    Some(typed) if !self.on_keys(&typed).await => {}
+                    _ => return Ok(End::Detached),
+                },
                 frame = self.connection.stream.next() => {
                     if let Some(end) = self.on_frame(frame)? {
                         return Ok(end);
@@ -225,6 +220,20 @@ impl<'a> Attachment<'a> {
         (self.paint_at, self.paint_by) = (None, None);
         write_terminal(&self.painter.frame(&self.screen))
     }
+}
+
+/// Reads the terminal on a thread of its own, which ends with the process.
+fn read_keys() -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel(BACKLOG);
+    std::thread::spawn(move || {
+        let mut buffer = [0u8; 4096];
+        while let Ok(count) = rustix::io::read(std::io::stdin(), &mut buffer) {
+            if count == 0 || sender.blocking_send(buffer[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 fn write_terminal(bytes: &[u8]) -> Result<(), CommandError> {
