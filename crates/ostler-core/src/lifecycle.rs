@@ -140,6 +140,7 @@ impl Lifecycle {
 
     /// Takes an event and returns what to do.
     #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "an event is used up")]
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
         let attempt = match self.phase {
             // Nothing revives a session: late news of an ended one change nothing.

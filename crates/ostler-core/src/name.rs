@@ -44,10 +44,14 @@ impl SessionName {
         if !taken(self) {
             return self.clone();
         }
-        (2u32..)
-            .map(|number| Self(format!("{}-{number}", self.0)))
-            .find(|name| !taken(name))
-            .unwrap_or_else(|| self.clone())
+        let mut number = 2u64;
+        loop {
+            let name = Self(format!("{}-{number}", self.0));
+            if !taken(&name) {
+                return name;
+            }
+            number += 1;
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ostler_core::{SessionName, environment};
-use ostler_hold::{DEFAULT_RING, SessionDir, Spec};
+use ostler_hold::{DEFAULT_RING, Launched, SessionDir, Spec};
 use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{Ending, NewSession, Session, StoreError};
@@ -108,14 +108,13 @@ async fn record(shared: &Shared, request: &StartRequest, cwd: &Path) -> Result<N
         .store
         .run(move |store| {
             let mut session = session;
-            let name = match wanted {
-                Some(name) => name,
-                None => {
-                    let taken: Vec<String> =
-                        store.sessions(false)?.into_iter().map(|session| session.start.name).collect();
-                    SessionName::for_program(&program)
-                        .first_free(|name| taken.iter().any(|taken| taken == name.as_str()))
-                }
+            let name = if let Some(name) = wanted {
+                name
+            } else {
+                let taken: Vec<String> =
+                    store.sessions(false)?.into_iter().map(|session| session.start.name).collect();
+                SessionName::for_program(&program)
+                    .first_free(|name| taken.iter().any(|taken| taken == name.as_str()))
             };
             session.name = name.to_string();
             store.create_session(&session)?;
@@ -133,36 +132,33 @@ async fn launch(
 ) -> Result<SessionInfo, Problem> {
     env.push(("OSTLER_SESSION".into(), session.name.clone().into()));
     let (launcher, dir) = (shared.launcher.clone(), SessionDir::new(&session.dir));
-    let launched = tokio::task::spawn_blocking(move || launcher.launch(&dir, &spec, env)).await;
-    let (id, at) = (session.id.clone(), clock::now());
-    let launched = match launched {
-        Ok(Ok(launched)) => launched,
-        failed => {
-            let reason = match failed {
-                Ok(Err(error)) => error.to_string(),
-                Err(error) => error.to_string(),
-                Ok(Ok(_)) => unreachable!("matched above"),
-            };
-            let ending = Ending {
-                kind: "failed".into(),
-                status: None,
-                signal: None,
-                reason: Some(reason.clone()),
-                at,
-                output: 0,
-                cpu_us: 0,
-                max_rss_kib: 0,
-            };
-            let _ = shared.store.run(move |store| store.session_ended(&id, &ending)).await;
-            let hint = "ostler doctor shows what is found and what is missing";
-            return Err(Problem::new(ErrorKind::Failed, reason).hint(hint));
-        }
+    let outcome = tokio::task::spawn_blocking(move || launcher.launch(&dir, &spec, env)).await;
+    let reason = match outcome {
+        Ok(Ok(launched)) => return take_up(shared, session, launched).await,
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
     };
-    let pid = launched.program;
-    // The program runs. If that cannot be recorded now, the actor does so when it meets the holder.
+    let ending = Ending {
+        kind: "failed".into(),
+        status: None,
+        signal: None,
+        reason: Some(reason.clone()),
+        at: clock::now(),
+        output: 0,
+        cpu_us: 0,
+        max_rss_kib: 0,
+    };
+    let _ = shared.store.run(move |store| store.session_ended(&session.id, &ending)).await;
+    Err(Problem::new(ErrorKind::Failed, reason).hint("ostler doctor shows what is found and what is missing"))
+}
+
+/// Gives a session whose program runs to an actor.
+async fn take_up(shared: &Shared, session: NewSession, launched: Launched) -> Result<SessionInfo, Problem> {
+    let (id, pid, at) = (session.id.clone(), launched.program, clock::now());
+    // If this cannot be recorded now, the actor does so when it meets the holder.
     let recorded = shared.store.run(move |store| store.session_started(&id, pid, at)).await;
-    let record =
-        Session { start: session, pid: recorded.is_ok().then_some(pid), stop_requested: false, ending: None };
+    let pid = recorded.is_ok().then_some(pid);
+    let record = Session { start: session, pid, stop_requested: false, ending: None };
     let handle = shared.look_after(record.clone(), Origin::Launched(launched.holder));
     forget_old(shared).await;
     match handle.ask(Command::Info).await {

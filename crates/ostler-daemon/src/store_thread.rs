@@ -19,11 +19,11 @@ impl StoreHandle {
     /// Starts the thread; it ends when the last ticket is gone.
     pub(crate) fn spawn(mut store: Store) -> std::io::Result<Self> {
         let (jobs, inbox) = mpsc::channel::<Job>();
-        let (changed, changes) = watch::channel(0);
+        let (counter, changes) = watch::channel(0);
         thread::Builder::new().name("store".into()).spawn(move || {
             for job in inbox {
                 job(&mut store);
-                changed.send_modify(|count| *count += 1);
+                counter.send_modify(|count| *count += 1);
             }
         })?;
         Ok(Self { jobs, changes })

@@ -160,9 +160,8 @@ impl View<'_> {
                         break;
                     }
                 }
-                Ok(Some(Reply::Exited(_))) => go = Go::End,
+                Ok(Some(Reply::Exited(_))) | Err(_) => go = Go::End,
                 Ok(_) => {}
-                Err(_) => go = Go::End,
             }
         }
         let used = inbox.len() - rest.len();

@@ -248,8 +248,11 @@ mod kind {
     pub(super) const REFUSED: u8 = 135;
 }
 
-/// Splits the first whole frame off `buffer`: `(type and payload, rest)`, or `None` if it is not all there.
-pub fn split_frame(buffer: &[u8]) -> Result<Option<(&[u8], &[u8])>, WireError> {
+/// A frame (type and payload) and the bytes behind it.
+pub type Split<'a> = (&'a [u8], &'a [u8]);
+
+/// Splits the first whole frame off `buffer`, or says `None` if it is not all there.
+pub fn split_frame(buffer: &[u8]) -> Result<Option<Split<'_>>, WireError> {
     let Some((length, rest)) = buffer.split_first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length);
     if length == 0 || length as usize > MAX_FRAME {

@@ -136,7 +136,7 @@ impl Store {
         self.change(
             "UPDATE sessions SET pid = ?2 WHERE id = ?1",
             params![id, pid],
-            NewEvent {
+            &NewEvent {
                 at,
                 session: Some(id.to_owned()),
                 event: "session.started",
@@ -150,7 +150,7 @@ impl Store {
         self.change(
             "UPDATE sessions SET stop_requested = 1 WHERE id = ?1",
             params![id],
-            NewEvent {
+            &NewEvent {
                 at,
                 session: Some(id.to_owned()),
                 event: "session.stop_requested",
@@ -171,7 +171,7 @@ impl Store {
         self.change(
             sql,
             params![id, cols, rows],
-            NewEvent {
+            &NewEvent {
                 at,
                 session: Some(id.to_owned()),
                 event: "session.resized",
@@ -195,7 +195,7 @@ impl Store {
             ending.cpu_us.cast_signed(),
             ending.max_rss_kib.cast_signed(),
         ];
-        self.change(sql, values, NewEvent {
+        self.change(sql, values, &NewEvent {
             at: ending.at,
             session: Some(id.to_owned()),
             event: "session.ended",
@@ -210,11 +210,11 @@ impl Store {
         &mut self,
         sql: &str,
         values: impl rusqlite::Params,
-        event: NewEvent,
+        event: &NewEvent,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             if transaction.prepare_cached(sql)?.execute(values)? > 0 {
-                insert(transaction, &event)?;
+                insert(transaction, event)?;
             }
             Ok(())
         })

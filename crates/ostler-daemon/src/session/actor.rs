@@ -181,7 +181,7 @@ impl Actor {
             Some(result) = async { Some(connecting.as_mut()?.await) } => {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
             }
-            Some(()) = async { Some(tokio::time::sleep_until(clock::instant(deadline?)).await) } => Woken::Deadline,
+            () = sleep_until(deadline) => Woken::Deadline,
             command = commands.recv(), if listens => Woken::Command(command),
         };
         if matches!(woken, Woken::Connected(_)) {
@@ -638,6 +638,14 @@ impl Actor {
         if let Err(error) = result {
             tracing::error!(session = %self.record.start.name, %error, "not recorded");
         }
+    }
+}
+
+/// Waits for a moment, or for ever if there is none.
+async fn sleep_until(deadline: Option<Timestamp>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(clock::instant(at)).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -140,7 +140,7 @@ impl<'a> Attachment<'a> {
                     }
                 }
                 _ = resized.recv() => self.on_resize().await?,
-                Some(()) = async { Some(tokio::time::sleep_until(paint_at?).await) } => self.paint()?,
+                () = sleep_until(paint_at) => self.paint()?,
                 _ = terminate.recv() => return Ok(End::Detached),
                 _ = hangup.recv() => return Ok(End::Detached),
             }
@@ -219,6 +219,13 @@ impl<'a> Attachment<'a> {
     fn paint(&mut self) -> Result<(), CommandError> {
         (self.paint_at, self.paint_by) = (None, None);
         write_terminal(&self.painter.frame(&self.screen))
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }
 

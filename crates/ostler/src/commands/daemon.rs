@@ -76,9 +76,9 @@ fn stop(home: &Home, json: bool) -> Result<ExitCode, CommandError> {
         std::thread::sleep(PAUSE);
     }
     if json {
-        output::json(&client.daemon)?
+        output::json(&client.daemon)?;
     } else {
-        output::print("daemon ended; sessions go on\n")?
+        output::print("daemon ended; sessions go on\n")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -106,6 +106,7 @@ impl Lines {
         let skip = usize::try_from(begin - first).unwrap_or(usize::MAX);
         let count = usize::try_from(end - begin).unwrap_or(usize::MAX);
         self.next = end;
-        self.screen.history_text().iter().skip(skip).take(count).map(|line| format!("{line}\n")).collect()
+        let lines = self.screen.history_text();
+        lines.iter().skip(skip).take(count).flat_map(|line| [line.as_str(), "\n"]).collect()
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use ostler_protocol::Request;
 
 use crate::cli::Stop;
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
 pub(crate) fn run(args: &Stop) -> Result<ExitCode, CommandError> {
@@ -24,5 +24,5 @@ pub(crate) fn run(args: &Stop) -> Result<ExitCode, CommandError> {
             }
         }
     }
-    Ok(failed.map_or(ExitCode::SUCCESS, |kind| kind.exit_code()))
+    Ok(failed.map_or(ExitCode::SUCCESS, Kind::exit_code))
 }
