@@ -134,7 +134,7 @@ async fn launch(
     let (launcher, dir) = (shared.launcher.clone(), SessionDir::new(&session.dir));
     let outcome = tokio::task::spawn_blocking(move || launcher.launch(&dir, &spec, env)).await;
     let reason = match outcome {
-        Ok(Ok(launched)) => return take_up(shared, session, launched).await,
+        Ok(Ok(running)) => return take_up(shared, session, running).await,
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     };

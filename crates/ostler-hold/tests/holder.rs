@@ -1,5 +1,7 @@
 //! The holder as others see it: through its socket, its directory and the processes it leaves behind.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
+
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -135,7 +137,7 @@ impl Connection {
                 }
                 return Some(heard);
             }
-            let mut more = [0u8; 65536];
+            let mut more = vec![0u8; 65536];
             match self.stream.read(&mut more).unwrap() {
                 0 => return None,
                 count => self.buffer.extend_from_slice(&more[..count]),
@@ -276,7 +278,7 @@ fn an_old_epoch_broken_bytes_and_a_full_line_are_refused() {
     assert_eq!(connection.answer(Lane::Message, 2).0, Outcome::Corrupt);
     // The program never reads: the terminal takes some, the rest waits, the holder goes on serving.
     connection.epoch = 5;
-    connection.type_frame(Lane::Message, 2, &[b'x'; 60_000]);
+    connection.type_frame(Lane::Message, 2, &vec![b'x'; 60_000]);
     connection.type_frame(Lane::Keys, 1, b"k");
     assert_eq!(connection.answer(Lane::Keys, 1).0, Outcome::Full);
     connection.ask(&Request::Query);
@@ -453,6 +455,6 @@ fn a_slow_reader_misses_nothing_and_a_dead_one_stops_nobody() {
     let (mut dead, _) = session.connect().welcomed();
     dead.ask(&Request::Subscribe { from: 0, paced: true });
     slow.hear_text("DONE");
-    assert_eq!(slow.output.iter().filter(|byte| **byte == b'b').count(), 3_000_000);
+    assert!(slow.output.starts_with(&vec![b'b'; 3_000_000]));
     session.wait_gone();
 }

@@ -240,10 +240,8 @@ fn start_daemon(home: &Home) -> Result<(), CommandError> {
         return Ok(());
     }
     let _ = child.wait();
-    if word.starts_with("running") {
-        return Ok(());
-    }
-    let reason = word.strip_prefix("failed ").map_or("it ended without a word", str::trim);
+    // One that was killed on the way says nothing; the caller tries again.
+    let Some(reason) = word.strip_prefix("failed ").map(str::trim) else { return Ok(()) };
     Err(CommandError::new(Kind::Unreachable, format!("the daemon did not start: {reason}"))
         .hint(format!("its log is {}; `ostler doctor` checks the rest", home.log().display())))
 }

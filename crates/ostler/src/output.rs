@@ -66,22 +66,17 @@ fn plain(text: &str) -> String {
 /// A table of sessions.
 pub(crate) fn sessions(sessions: &[SessionInfo], now: Timestamp) -> String {
     let width = sessions.iter().map(|session| session.name.len()).max().unwrap_or(0).max(4);
-    let mut out = format!("{:width$}  {:8}  {:5}  {:>8}  {}\n", "NAME", "STATE", "SINCE", "PID", "COMMAND");
-    for session in sessions {
-        let pid = session
-            .pid
-            .filter(|_| session.state != State::Exited)
-            .map_or("-".to_owned(), |pid| pid.to_string());
+    let mut lines = vec![format!("{:width$}  {:8}  {:5}  {:>8}  COMMAND", "NAME", "STATE", "SINCE", "PID")];
+    lines.extend(sessions.iter().map(|session| {
+        let running = session.pid.filter(|_| session.state != State::Exited);
+        let pid = running.map_or("-".to_owned(), |pid| pid.to_string());
         let kind = session.kind.as_ref().map_or_else(String::new, |kind| format!(" ({kind})"));
-        out += &format!(
-            "{:width$}  {}  {:5}  {pid:>8}  {}{kind}\n",
-            session.name,
-            state(session.state, 8),
-            ago(session.since, now),
-            plain(&session.command.join(" ")),
-        );
-    }
-    out
+        let state = state(session.state, 8);
+        let since = ago(session.since, now);
+        let command = plain(&session.command.join(" "));
+        format!("{:width$}  {state}  {since:5}  {pid:>8}  {command}{kind}", session.name)
+    }));
+    lines.join("\n") + "\n"
 }
 
 /// Everything about one session.
@@ -116,7 +111,8 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     }
     lines.push(("id", session.id.clone()));
     lines.push(("files", session.dir.clone()));
-    lines.iter().map(|(name, value)| format!("{name:10} {value}\n")).collect()
+    let lines: Vec<String> = lines.iter().map(|(name, value)| format!("{name:10} {value}")).collect();
+    lines.join("\n") + "\n"
 }
 
 #[cfg(test)]

@@ -10,8 +10,11 @@ use crate::snapshot;
 
 /// A picture is due when this much was printed since the last, well before the ring forgets it.
 const PICTURE_BYTES: u64 = 64 * 1024;
-/// Pictures are not taken more often than this.
-const PICTURE_PAUSE: Duration = Duration::from_millis(250);
+/// Pictures are not taken more often than this in the long run, which is enough for any full-screen program;
+/// only a flood outruns it.
+const PICTURE_PAUSE: Duration = Duration::from_millis(50);
+/// Pictures that may be taken ahead of their time: programs draw in bursts.
+const PICTURE_BURST: Duration = Duration::from_secs(1);
 
 /// An answer that the terminal owes the program.
 #[derive(Debug)]
@@ -31,7 +34,8 @@ pub(super) struct Output {
     /// Output that was gone before it could be read.
     pub(super) missing: u64,
     pictured: u64,
-    pictured_at: Timestamp,
+    /// When the next picture would be due if all had been taken evenly.
+    next_picture: Timestamp,
 }
 
 impl Output {
@@ -43,7 +47,7 @@ impl Output {
             offset: 0,
             missing: 0,
             pictured: 0,
-            pictured_at: Timestamp(0),
+            next_picture: Timestamp(0),
         }
     }
 
@@ -56,7 +60,7 @@ impl Output {
                 offset: found.offset,
                 missing: 0,
                 pictured: found.offset,
-                pictured_at: Timestamp(0),
+                next_picture: Timestamp(0),
             },
             None => Self::new(dir, size),
         }
@@ -87,7 +91,7 @@ impl Output {
 
     /// When a picture is due, if one is.
     pub(super) fn picture_due(&self) -> Option<Timestamp> {
-        (self.offset - self.pictured >= PICTURE_BYTES).then(|| self.pictured_at.plus(PICTURE_PAUSE))
+        (self.offset - self.pictured >= PICTURE_BYTES).then(|| self.next_picture.minus(PICTURE_BURST))
     }
 
     /// Puts the screen on disk. Where that fails, the ring has to do.
@@ -96,6 +100,6 @@ impl Output {
             tracing::debug!(%error, dir = %self.dir.path().display(), "no picture of the screen");
         }
         self.pictured = self.offset;
-        self.pictured_at = now;
+        self.next_picture = self.next_picture.max(now).plus(PICTURE_PAUSE);
     }
 }

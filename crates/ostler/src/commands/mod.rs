@@ -33,7 +33,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Logs(args) => logs::run(&args),
         Command::Attach(args) => attach::run(&args),
         Command::Send(args) => send::run(args),
-        Command::Wait(args) => wait::run(args),
+        Command::Wait(args) => wait::run(&args),
         Command::Stop(args) => stop::run(&args),
         Command::Events(args) => events::run(&args),
         Command::Daemon { command } => daemon::run(&command),

@@ -9,7 +9,7 @@ use crate::cli::Wait;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
-pub(crate) fn run(args: Wait) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Wait) -> Result<ExitCode, CommandError> {
     let request = Request::Wait { name: args.name.clone(), states: args.states.clone() };
     let timeout = args.timeout.map(Duration::from_secs_f64);
     let wanted: Vec<&str> = args.states.iter().map(|state| state.as_str()).collect();

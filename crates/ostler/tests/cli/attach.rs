@@ -1,0 +1,1 @@
+//! Sessions in a terminal: the viewer's end is a PTY of the test's own.

@@ -1,0 +1,1 @@
+//! Programs that flood, stall and garble: bounded memory, no hang, others unaffected.

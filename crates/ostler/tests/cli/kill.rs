@@ -1,0 +1,270 @@
+//! Nothing is lost, doubled or damaged, whoever is killed.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ostler_hold::crc32;
+
+use crate::support::{TestHome, is_running, kill, pid, until};
+
+/// A small generator, so that a run can be repeated from its seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// A body of 1 byte to 60 kB, small ones more often, of any bytes.
+fn body(random: &mut Random) -> Vec<u8> {
+    let limit = [16, 1_000, 16_000, 60_000][usize::try_from(random.below(4)).unwrap()];
+    (0..=random.below(limit)).map(|_| u8::try_from(random.below(256)).unwrap()).collect()
+}
+
+/// Sends messages one after the other until told to stop; returns all bodies, in order.
+fn send_messages(home: &TestHome, name: &str, seed: u64, stop: &AtomicBool) -> Vec<Vec<u8>> {
+    let mut random = Random(seed);
+    let mut sent = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let body = body(&mut random);
+        let id = format!("m{}", sent.len());
+        let mut child = home
+            .command(["send", name, "--raw", "-", "--id", &id, "--timeout", "60"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(&body).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{name} {id}: {}", String::from_utf8_lossy(&output.stderr));
+        sent.push(body);
+    }
+    sent
+}
+
+/// Process id of the daemon that serves the home now, without asking for one.
+fn serving(home: &Path) -> Option<u32> {
+    let daemon = std::fs::read_to_string(home.join("daemon.lock")).ok()?.trim().parse().ok()?;
+    is_running(daemon).then_some(daemon)
+}
+
+fn handles(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
+}
+
+/// Dead processes that one of these has not waited for.
+fn zombies(parents: &[u32]) -> Vec<String> {
+    ostler_hold::tree::process_ids()
+        .filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok())
+        .filter(|stat| {
+            let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+            fields.next() == Some("Z")
+                && fields
+                    .next()
+                    .and_then(|parent| parent.parse().ok())
+                    .is_some_and(|parent| parents.contains(&parent))
+        })
+        .collect()
+}
+
+/// The number of kills is a setting: `OSTLER_KILLS=10000` makes a night's work of it.
+#[test]
+fn a_daemon_killed_at_random_moments_loses_doubles_and_damages_nothing() {
+    let kills: u32 = std::env::var("OSTLER_KILLS").ok().map_or(300, |kills| kills.parse().unwrap());
+    let seed: u64 = std::env::var("OSTLER_SEED")
+        .ok()
+        .map_or_else(|| u64::from(std::process::id()) * 2_654_435_761 + 1, |seed| seed.parse().unwrap());
+    println!("OSTLER_KILLS={kills} OSTLER_SEED={seed}");
+    let home = TestHome::new();
+    let sinks: Vec<(String, PathBuf)> = (0..3)
+        .map(|index| (format!("sink{index}"), home.scratch().join(format!("received{index}"))))
+        .collect();
+    let mut programs = Vec::new();
+    let mut holders = Vec::new();
+    for (name, file) in &sinks {
+        let session = home.start_stand_in(name, &["--mode", "sink", "--sink", file.to_str().unwrap()]);
+        home.await_screen(name, "sink ready");
+        programs.push(pid(&session["pid"]));
+        holders.push(pid(&home.status(name)["holder"]));
+    }
+    let handles_before: Vec<usize> = holders.iter().map(|holder| handles(*holder)).collect();
+    let daemon_handles_before = handles(home.daemon_pid());
+
+    let stop = AtomicBool::new(false);
+    let sent: Vec<Vec<Vec<u8>>> = std::thread::scope(|scope| {
+        let senders: Vec<_> = sinks
+            .iter()
+            .enumerate()
+            .map(|(index, (name, _))| {
+                let (home, stop) = (&home, &stop);
+                scope.spawn(move || send_messages(home, name, seed + 1 + index as u64, stop))
+            })
+            .collect();
+        let mut random = Random(seed);
+        let mut killed = 0;
+        for _ in 0..kills {
+            let daemon =
+                until("a daemon serves", || serving(&home.path()).filter(|daemon| *daemon != killed));
+            // The moment of the kill is what this test is about: any, from before it listens to deep in work.
+            let moment = Instant::now() + Duration::from_micros(random.below(60_000));
+            while Instant::now() < moment {
+                std::thread::yield_now();
+            }
+            kill(daemon);
+            killed = daemon;
+        }
+        stop.store(true, Ordering::Relaxed);
+        senders.into_iter().map(|sender| sender.join().unwrap()).collect()
+    });
+
+    let mut total = 0;
+    for ((name, file), bodies) in sinks.iter().zip(&sent) {
+        let expected = bodies.concat();
+        until(&format!("{name} has read everything"), || {
+            (std::fs::metadata(file).unwrap().len() >= expected.len() as u64).then_some(())
+        });
+        let received = std::fs::read(file).unwrap();
+        assert_eq!(received.len(), expected.len(), "{name}: {} messages", bodies.len());
+        assert_eq!(crc32(&received), crc32(&expected), "{name}: damaged");
+        assert_eq!(home.status(name)["waiting"], 0);
+        total += bodies.len();
+    }
+    println!("{total} messages through {kills} kills");
+    assert!(total as u32 > kills / 4, "too few messages to mean anything: {total}");
+
+    let daemon = home.daemon_pid();
+    for (program, (name, _)) in programs.iter().zip(&sinks) {
+        assert!(is_running(*program), "{name} died");
+        assert_eq!(handles(*program), 4, "{name}: a terminal three times, and its file");
+        assert_eq!(pid(&home.status(name)["pid"]), *program);
+    }
+    until("no handle is leaked", || {
+        let now: Vec<usize> = holders.iter().map(|holder| handles(*holder)).collect();
+        (now == handles_before && handles(daemon) <= daemon_handles_before).then_some(())
+    });
+    let parents = [&[daemon], &holders[..]].concat();
+    until("no zombie is left", || zombies(&parents).is_empty().then_some(()));
+}
+
+#[test]
+fn a_killed_holder_is_reported_and_nothing_else_suffers() {
+    let home = TestHome::new();
+    home.start_sh("lost", "echo last words; read x");
+    let other = home.start_sh("other", "read x");
+    home.await_screen("lost", "last words");
+    let began = Instant::now();
+    kill(pid(&home.status("lost")["holder"]));
+    let session = home.json(["wait", "lost", "exited", "--timeout", "2", "--json"]);
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!((&session["state"], &session["kind"]), (&"exited".into(), &"lost".into()));
+    assert_eq!(session["output"], 12);
+    assert!(home.screen("lost").contains("last words"));
+    assert_eq!(home.ok(["logs", "lost"]), "last words\n");
+    home.run(["send", "lost", "--raw", "x"]).fails(1, &["has ended"]);
+    assert!(is_running(pid(&other["pid"])));
+    assert_eq!(home.status("other")["state"], "unknown");
+}
+
+#[test]
+fn what_survives_a_killed_holder_is_named_and_can_be_ended() {
+    let home = TestHome::new();
+    let session = home.start_sh("a", "trap '' HUP; echo ready; while :; do sleep 1; done");
+    home.await_screen("a", "ready");
+    let program = pid(&session["pid"]);
+    home.ok(["daemon", "stop"]);
+    kill(pid(&serde_json::Value::from(ostler_hold_pid(&session))));
+    home.ok(["wait", "a", "exited", "--timeout", "5"]);
+    let survivors = home.status("a")["exit"]["survivors"].clone();
+    assert!(survivors.as_array().unwrap().iter().any(|survivor| pid(survivor) == program), "{survivors}");
+    home.ok(["stop", "a", "--grace", "0.2"]);
+    assert!(!is_running(program));
+}
+
+fn ostler_hold_pid(session: &serde_json::Value) -> u32 {
+    let dir = ostler_hold::SessionDir::new(session["dir"].as_str().unwrap());
+    dir.read_identity().unwrap().pid
+}
+
+#[test]
+fn a_frozen_holder_is_unknown_not_dead_and_comes_back() {
+    let home = TestHome::new();
+    let session = home.start_sh("a", "echo hello; read x");
+    home.await_screen("a", "hello");
+    let holder = ostler_hold::Identity::of(ostler_hold_pid(&session)).unwrap();
+    home.kill_daemon();
+    holder.signal(rustix::process::Signal::STOP);
+    let frozen = until("the holder is noticed to be silent", || {
+        let status = home.status("a");
+        (status["kind"] == "unreachable").then_some(status)
+    });
+    assert_eq!((&frozen["state"], &frozen["exit"]), (&"unknown".into(), &serde_json::Value::Null));
+    holder.signal(rustix::process::Signal::CONT);
+    until("it is back", || home.status("a")["kind"].is_null().then_some(()));
+    home.await_screen("a", "hello");
+}
+
+#[test]
+fn stop_ends_the_whole_tree_and_the_session_stays_ended() {
+    let home = TestHome::new();
+    let log = home.scratch().join("log");
+    let session = home.start_stand_in(
+        "a",
+        &["--fork-orphan", "--ignore-hup", "--ignore-term", "--log", log.to_str().unwrap()],
+    );
+    let orphan = until("the orphan is there", || {
+        let text = std::fs::read_to_string(&log).ok()?;
+        let line = text.lines().find(|line| line.contains("\"orphan\""))?.to_owned();
+        Some(pid(&serde_json::from_str::<serde_json::Value>(&line).unwrap()["pid"]))
+    });
+    let program = pid(&session["pid"]);
+    assert!(is_running(orphan) && is_running(program));
+    let stopped = home.json(["stop", "a", "--grace", "0.3", "--json"]);
+    assert_eq!((&stopped["kind"], &stopped["exit"]["signal"]), (&"killed".into(), &9.into()));
+    assert!(!is_running(orphan) && !is_running(program));
+    home.kill_daemon();
+    assert_eq!(home.status("a")["state"], "exited");
+    assert!(!is_running(program));
+}
+
+#[test]
+fn a_stop_survives_the_daemon_that_was_asked() {
+    let home = TestHome::new();
+    let session = home.start_stand_in("a", &["--ignore-hup", "--ignore-term"]);
+    home.await_screen("a", "Type a message");
+    let mut stopper = home.command(["stop", "a", "--grace", "1"]).stdout(Stdio::null()).spawn().unwrap();
+    until("the stop is recorded", || home.ok(["events", "a"]).contains("stop_requested").then_some(()));
+    home.kill_daemon();
+    assert!(stopper.wait().unwrap().success());
+    assert!(!is_running(pid(&session["pid"])));
+}
+
+#[test]
+fn a_full_screen_is_found_again_even_when_its_beginning_left_the_ring() {
+    let home = TestHome::new();
+    // Paints a frame once, then much more than the ring keeps, on one row only.
+    let script = "printf '\\033[?1049h\\033[2J\\033[1;1HTOP-LEFT\\033[40;110HCORNER'; \
+                  i=0; while [ $i -lt 9000 ]; do printf '\\033[20;10Hcounter %06d padding padding padding' $i; i=$((i+1)); done; \
+                  printf '\\033[21;10Hdone'; read x";
+    home.start_sh("a", script);
+    home.await_screen("a", "done");
+    assert!(home.status("a")["output"].as_u64().unwrap() > 300_000);
+    let before = home.screen("a");
+    assert!(
+        before.contains("TOP-LEFT") && before.contains("CORNER") && before.contains("counter 008999"),
+        "{before}"
+    );
+    home.kill_daemon();
+    assert_eq!(home.screen("a"), before);
+}

@@ -1,0 +1,11 @@
+//! The program as a user drives it: the built binary, in homes of their own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
+
+mod attach;
+mod basics;
+mod hostile;
+mod kill;
+mod support;
+mod trouble;
+mod users;

@@ -1,0 +1,170 @@
+//! A home for a test, and the commands run in it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+
+/// How long anything in a test may take on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A home of its own. When it is dropped its sessions and its daemon are gone.
+pub(crate) struct TestHome {
+    dir: tempfile::TempDir,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Done {
+    pub(crate) fn from(output: &Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{self:?}");
+        self.out
+    }
+
+    /// Checks that the command failed this way and said all of this, and returns what it said.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, said: &[&str]) -> String {
+        assert_eq!(self.code, code, "{self:?}");
+        for text in said {
+            assert!(self.err.contains(text), "{text:?} is not in {:?}", self.err);
+        }
+        self.err
+    }
+}
+
+pub(crate) fn ostler() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_ostler"))
+}
+
+impl TestHome {
+    pub(crate) fn new() -> Self {
+        Self { dir: tempfile::Builder::new().prefix("ostler-test-").tempdir().unwrap() }
+    }
+
+    /// A directory for whatever a test needs, outside the home.
+    pub(crate) fn scratch(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(ostler());
+        command.args(args).env("OSTLER_HOME", self.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Done {
+        Done::from(&self.command(args).output().unwrap())
+    }
+
+    #[track_caller]
+    pub(crate) fn ok<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
+        self.run(args).ok()
+    }
+
+    #[track_caller]
+    pub(crate) fn json<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Value {
+        serde_json::from_str(&self.ok(args)).unwrap()
+    }
+
+    /// Starts a shell script as a session.
+    #[track_caller]
+    pub(crate) fn start_sh(&self, name: &str, script: &str) -> Value {
+        self.json(["start", "sh", "--name", name, "--json", "--", "-c", script])
+    }
+
+    /// Starts the stand-in agent as a session.
+    #[track_caller]
+    pub(crate) fn start_stand_in(&self, name: &str, flags: &[&str]) -> Value {
+        let program = ostler().to_str().unwrap();
+        let start = ["start", program, "--name", name, "--json", "--", "stand-in"];
+        self.json([&start[..], flags].concat())
+    }
+
+    pub(crate) fn screen(&self, name: &str) -> String {
+        self.ok(["screen", name])
+    }
+
+    #[track_caller]
+    pub(crate) fn await_screen(&self, name: &str, text: &str) {
+        until(&format!("{text:?} is on the screen"), || self.screen(name).contains(text).then_some(()));
+    }
+
+    pub(crate) fn status(&self, name: &str) -> Value {
+        self.json(["status", name, "--json"])
+    }
+
+    pub(crate) fn daemon_pid(&self) -> u32 {
+        let pid = self.json(["daemon", "start", "--json"])["pid"].as_u64().unwrap();
+        u32::try_from(pid).unwrap()
+    }
+
+    pub(crate) fn kill_daemon(&self) {
+        kill(self.daemon_pid());
+    }
+}
+
+impl Drop for TestHome {
+    fn drop(&mut self) {
+        if !self.path().exists() {
+            return;
+        }
+        let names: Vec<String> = serde_json::from_str::<Vec<Value>>(&self.run(["list", "--json"]).out)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|session| session["id"].as_str().map(str::to_owned))
+            .collect();
+        for name in names {
+            self.run(["stop", &name, "--grace", "0"]);
+        }
+        self.run(["daemon", "stop"]);
+    }
+}
+
+/// Kills one process of ours, by its id.
+pub(crate) fn kill(pid: u32) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::KILL).unwrap();
+}
+
+pub(crate) fn pid(value: &Value) -> u32 {
+    u32::try_from(value.as_u64().unwrap()).unwrap()
+}
+
+pub(crate) fn is_running(pid: u32) -> bool {
+    ostler_hold::Identity::of(pid).is_some()
+}
+
+/// Waits for something in the outside world that sends no event.
+#[track_caller]
+pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
+        std::thread::yield_now();
+    }
+}

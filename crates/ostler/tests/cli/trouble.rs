@@ -1,0 +1,1 @@
+//! Full disks, missing programs, stale sockets: clear messages, nothing lost.

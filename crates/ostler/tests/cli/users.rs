@@ -1,0 +1,1 @@
+//! Users of one machine cannot touch each other's sessions.
