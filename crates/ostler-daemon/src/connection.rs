@@ -138,7 +138,7 @@ impl Connection {
 
     async fn status(&self, name: &str) -> Result<SessionInfo, Problem> {
         match self.shared.find(name).await? {
-            Found::Live(handle) => match handle.ask(Command::Info).await {
+            Found::Live(handle) => match handle.ask(Command::Inspect).await {
                 Ok(info) => Ok(info),
                 Err(_) => self.recorded(&handle.id).await,
             },
@@ -262,6 +262,7 @@ impl Connection {
         };
         let mut changes = self.shared.store.changes();
         loop {
+            // Before the look: what is recorded after it wakes us.
             changes.mark_unchanged();
             let of = session.clone();
             let found =
@@ -273,8 +274,6 @@ impl Connection {
             if !events.is_empty() || !follow {
                 return Ok(Ok(Response::Events { events }));
             }
-            // Our own look counts as a change too: wait for another one.
-            changes.mark_unchanged();
             tokio::select! {
                 _ = changes.changed() => {}
                 left = self.left() => return Err(left),

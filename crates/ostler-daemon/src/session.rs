@@ -20,6 +20,8 @@ pub(crate) use info::message as message_info;
 pub(crate) enum Command {
     /// Tell about the session.
     Info(oneshot::Sender<SessionInfo>),
+    /// Tell about the session, its terminal's settings included.
+    Inspect(oneshot::Sender<SessionInfo>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.

@@ -23,7 +23,8 @@ impl StoreHandle {
         thread::Builder::new().name("store".into()).spawn(move || {
             for job in inbox {
                 job(&mut store);
-                counter.send_modify(|count| *count += 1);
+                counter
+                    .send_if_modified(|count| std::mem::replace(count, store.changes()) != store.changes());
             }
         })?;
         Ok(Self { jobs, changes })
@@ -40,7 +41,7 @@ impl StoreHandle {
         receiver.await.map_err(|_| gone())?
     }
 
-    /// Changes whenever a job has run.
+    /// Changes whenever something was recorded.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changes.clone()
     }

@@ -9,7 +9,7 @@ use ostler_core::State;
 use ostler_hold::wire::{self, Reply, Request as HolderRequest};
 use ostler_hold::{SessionDir, read_remains};
 use ostler_protocol::frame::{Frame, FrameError};
-use ostler_protocol::{Problem, Request, Response, SessionInfo, Since, ViewRequest};
+use ostler_protocol::{ErrorKind, Problem, Request, Response, SessionInfo, Since, ViewRequest};
 use ostler_screen::Size;
 use ostler_store::Session;
 use tokio::sync::watch;
@@ -53,6 +53,11 @@ pub(crate) async fn serve(
             Ok(session) => show_ended(&session, &request, client).await,
             Err(problem) => client.say(&Response::Failed(problem)).await,
         },
+        Err(ViewError::Holder(error)) => match last_record(shared, &handle).await {
+            Ok(session) if session.ending.is_some() => show_ended(&session, &request, client).await,
+            Ok(_) => client.say(&Response::Failed(unreachable(&handle.name, &error))).await,
+            Err(problem) => client.say(&Response::Failed(problem)).await,
+        },
     }
 }
 
@@ -62,6 +67,8 @@ enum ViewError {
     Client(FrameError),
     /// The session ended before it could be shown.
     Session,
+    /// Its holder cannot be reached: the session has just ended, or something is wrong.
+    Holder(LinkError),
 }
 
 impl From<FrameError> for ViewError {
@@ -99,9 +106,7 @@ impl View<'_> {
         if self.request.since == Since::Screen && !self.request.follow {
             return self.begin(look, 0).await;
         }
-        let Ok((mut link, status)) = Link::connect(&self.handle.dir).await else {
-            return Err(ViewError::Session);
-        };
+        let (mut link, status) = Link::connect(&self.handle.dir).await.map_err(ViewError::Holder)?;
         let missing = if self.request.since == Since::Oldest { status.oldest } else { look.missing };
         self.begin(look, missing).await?;
         link.queue(&HolderRequest::Subscribe { from, paced: false });
@@ -228,11 +233,16 @@ async fn show_ended(
     client.say(&Response::ViewEnded { session }).await
 }
 
+fn unreachable(name: &str, error: &LinkError) -> Problem {
+    Problem::new(ErrorKind::Failed, format!("the holder of {name:?} cannot be reached: {error}"))
+        .hint(format!("`ostler screen {name}` shows what was seen last; the daemon keeps trying"))
+}
+
 async fn last_record(shared: &Shared, handle: &SessionHandle) -> Result<Session, Problem> {
     let id = handle.id.clone();
     let found =
         shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))?;
-    found.ok_or_else(|| Problem::new(ostler_protocol::ErrorKind::Internal, "the session has no record"))
+    found.ok_or_else(|| Problem::new(ErrorKind::Internal, "the session has no record"))
 }
 
 /// The session as it is when a view is over; one that was followed to its end has ended for the actor too,

@@ -16,6 +16,7 @@ pub use os_text::OsText;
 pub use request::{Request, Since, StartRequest, ViewRequest};
 pub use response::{
     DaemonInfo, ErrorKind, EventInfo, ExitInfo, MessageInfo, Problem, Proof, Response, SessionInfo,
+    TerminalInfo,
 };
 
 /// Number of the protocol this build speaks.

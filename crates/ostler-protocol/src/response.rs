@@ -110,8 +110,29 @@ pub struct SessionInfo {
     pub holder: Option<u32>,
     /// Where its files are.
     pub dir: String,
+    /// What the terminal is set to, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<TerminalInfo>,
+    /// What the program says of itself (OSC 7501): a claim, not a finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<serde_json::Value>,
     /// How it ended.
     pub exit: Option<ExitInfo>,
+}
+
+/// What a session's terminal is set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TerminalInfo {
+    /// It collects whole lines (cooked mode).
+    pub canonical: bool,
+    /// It echoes input.
+    pub echo: bool,
+    /// It turns control characters into signals.
+    pub signals: bool,
+    /// The process group that reads from it.
+    pub foreground: Option<u32>,
+    /// Bytes of input that the program has not taken yet.
+    pub pending: u32,
 }
 
 /// How a program ended.

@@ -35,6 +35,11 @@ impl Store {
         Ok(u64::try_from(value).unwrap_or(0))
     }
 
+    /// How many rows were changed since the database was opened.
+    pub fn changes(&self) -> u64 {
+        self.connection.total_changes()
+    }
+
     /// Runs changes that belong together.
     pub(crate) fn atomically<T>(
         &mut self,

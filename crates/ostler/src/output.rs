@@ -99,6 +99,17 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
         let holder = session.holder.map_or_else(String::new, |holder| format!(", held by {holder}"));
         lines.push(("process", format!("{pid}{holder}")));
     }
+    if let Some(terminal) = &session.terminal {
+        let mode = if terminal.canonical { "collects lines" } else { "raw" };
+        let echo = if terminal.echo { ", echoes" } else { "" };
+        let reader = terminal.foreground.map_or_else(String::new, |group| format!(", read by group {group}"));
+        let pending =
+            if terminal.pending > 0 { format!(", {} bytes unread", terminal.pending) } else { String::new() };
+        lines.push(("input", format!("{mode}{echo}{reader}{pending}")));
+    }
+    if let Some(state) = session.claims.as_ref().and_then(|claims| claims["state"].as_str()) {
+        lines.push(("claims", format!("to be {} (its own word)", plain(state))));
+    }
     if session.waiting > 0 {
         lines.push(("messages", format!("{} waiting to be typed", session.waiting)));
     }

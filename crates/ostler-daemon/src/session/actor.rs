@@ -9,7 +9,7 @@ use ostler_core::typing::{self, Answer, Failure, Frame, Settled, Typing};
 use ostler_core::{State, Timestamp};
 use ostler_hold::wire::{self, Lane, Outcome, Reply, Request, Status};
 use ostler_hold::{SessionDir, crc32, read_remains};
-use ostler_protocol::{ErrorKind, MessageInfo, Problem, SessionInfo};
+use ostler_protocol::{ErrorKind, MessageInfo, Problem, SessionInfo, TerminalInfo};
 use ostler_screen::Size;
 use ostler_store::{Accepted, Ending, MessageState, NewMessage, Session, Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -27,6 +27,8 @@ const BACKLOG: usize = 32;
 const FAREWELL: Duration = Duration::from_secs(30);
 /// How long the output that was there before may take to be read.
 const CATCH_UP: Duration = Duration::from_secs(2);
+/// How long a holder may take to tell about its terminal.
+const INSPECTION: Duration = Duration::from_secs(1);
 /// When to try again to record what the store refused.
 const STORE_RETRY: Duration = Duration::from_secs(1);
 
@@ -58,6 +60,8 @@ pub(crate) struct Actor {
     /// Those who wait for a message to be settled.
     senders: HashMap<u64, Vec<oneshot::Sender<MessageInfo>>>,
     stoppers: Vec<oneshot::Sender<()>>,
+    /// Those who wait for the holder's word on the terminal, until this moment.
+    inspectors: Vec<(Timestamp, oneshot::Sender<SessionInfo>)>,
     grace_ms: u32,
     viewers: BTreeMap<u64, Size>,
     since: Timestamp,
@@ -118,6 +122,7 @@ impl Actor {
             last_seq: 0,
             senders: HashMap::new(),
             stoppers: Vec::new(),
+            inspectors: Vec::new(),
             grace_ms: 5_000,
             viewers: BTreeMap::new(),
             unrecorded: None,
@@ -204,6 +209,7 @@ impl Actor {
             self.store_retry_at,
             self.leave_at,
             self.catching_up.map(|(_, until)| until),
+            self.inspectors.first().map(|(until, _)| *until),
         ]
         .into_iter()
         .flatten()
@@ -216,6 +222,9 @@ impl Actor {
             self.output.picture(now);
         }
         self.catching_up = self.catching_up.filter(|(_, until)| now < *until);
+        if self.inspectors.first().is_some_and(|(until, _)| now >= *until) {
+            self.inspected(None);
+        }
         if self.store_retry_at.is_some_and(|at| now >= at) {
             self.record_end().await;
         }
@@ -371,12 +380,14 @@ impl Actor {
             Reply::Refused { reason } => {
                 tracing::warn!(session = %self.record.start.name, reason, "the holder refused a request");
             }
-            Reply::Welcome { .. } | Reply::Status(_) => {}
+            Reply::Status(status) => self.inspected(Some(&status)),
+            Reply::Welcome { .. } => {}
         }
     }
 
     async fn on_disconnect(&mut self, error: &LinkError) {
         self.catching_up = None;
+        self.inspected(None);
         tracing::debug!(session = %self.record.start.name, %error, "the connection to the holder has ended");
         self.link = None;
         self.typing.disconnected();
@@ -460,6 +471,13 @@ impl Actor {
     async fn on_command(&mut self, command: Command) {
         match command {
             Command::Info(reply) => drop(reply.send(self.info())),
+            Command::Inspect(reply) => {
+                self.inspectors.push((clock::now().plus(INSPECTION), reply));
+                self.request(&Request::Query);
+                if self.link.is_none() {
+                    self.inspected(None);
+                }
+            }
             Command::Look(reply) => {
                 let look = Look {
                     info: self.info(),
@@ -617,6 +635,21 @@ impl Actor {
         }
     }
 
+    /// Answers all who asked for the terminal's settings, with what the holder said of them.
+    fn inspected(&mut self, status: Option<&Status>) {
+        let mut info = self.info();
+        info.terminal = status.map(|status| TerminalInfo {
+            canonical: status.canonical,
+            echo: status.echo,
+            signals: status.signals,
+            foreground: Some(status.foreground).filter(|group| *group > 0),
+            pending: status.pending,
+        });
+        for (_, inspector) in self.inspectors.drain(..) {
+            let _ = inspector.send(info.clone());
+        }
+    }
+
     fn info(&self) -> SessionInfo {
         let mut info = info::from_record(&self.record);
         (info.state, info.kind, info.because) = info::describe(self.lifecycle.phase());
@@ -625,6 +658,7 @@ impl Actor {
         info.output = self.output.offset;
         info.waiting = self.typing.waiting();
         info.holder = self.holder_pid;
+        info.claims = self.output.claims.as_ref().and_then(|claims| serde_json::to_value(claims).ok());
         if self.output.missing > 0 {
             info.because.push(format!("{} bytes of output were lost", self.output.missing));
         }

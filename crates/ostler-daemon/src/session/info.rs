@@ -77,6 +77,8 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         waiting: 0,
         holder: None,
         dir: start.dir.clone(),
+        terminal: None,
+        claims: None,
         exit: None,
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_core::Timestamp;
 use ostler_hold::SessionDir;
-use ostler_screen::{Screen, Signal, Size};
+use ostler_screen::{ProgramState, ProgramStatus, Screen, Signal, Size};
 
 use crate::snapshot;
 
@@ -33,6 +33,8 @@ pub(super) struct Output {
     pub(super) offset: u64,
     /// Output that was gone before it could be read.
     pub(super) missing: u64,
+    /// What the program last said of itself.
+    pub(super) claims: Option<ProgramStatus>,
     pictured: u64,
     /// When the next picture would be due if all had been taken evenly.
     next_picture: Timestamp,
@@ -46,6 +48,7 @@ impl Output {
             screen: Screen::new(size, 0),
             offset: 0,
             missing: 0,
+            claims: None,
             pictured: 0,
             next_picture: Timestamp(0),
         }
@@ -59,6 +62,7 @@ impl Output {
                 screen: found.screen,
                 offset: found.offset,
                 missing: 0,
+                claims: None,
                 pictured: found.offset,
                 next_picture: Timestamp(0),
             },
@@ -73,13 +77,17 @@ impl Output {
         let begin = self.offset;
         let signals = self.screen.feed(bytes);
         self.offset += bytes.len() as u64;
-        signals
-            .into_iter()
-            .filter_map(|signal| match signal {
-                Signal::Reply { at, bytes } => Some(Owed { offset: begin + at as u64, bytes }),
-                _ => None,
-            })
-            .collect()
+        let mut owed = Vec::new();
+        for signal in signals {
+            match signal {
+                Signal::Reply { at, bytes } => owed.push(Owed { offset: begin + at as u64, bytes }),
+                Signal::ProgramStatus(status) => {
+                    self.claims = Some(status).filter(|status| status.state != ProgramState::Clear);
+                }
+                _ => {}
+            }
+        }
+        owed
     }
 
     /// Some output is gone for good: what the screen shows no longer follows from what comes.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -41,6 +42,7 @@ pub(super) fn run(options: Options) -> io::Result<ExitCode> {
         floods: Flood::all(&options.output, options.seed).into(),
         input: if options.input.never_read { Input::Unread } else { Input::Read },
         writable: true,
+        resizes: terminal::resizes()?,
         app: App::new(options, playbook),
     };
     shell.play(orphan)
@@ -55,6 +57,8 @@ struct Shell {
     input: Input,
     /// Cleared when the terminal is gone, for a program that lives on without it.
     writable: bool,
+    /// Readable when the terminal has another size.
+    resizes: UnixStream,
 }
 
 enum Screen {
@@ -120,6 +124,10 @@ impl Shell {
             let deadline = self.app.deadline().into_iter().chain(flood.filter(|&due| due > now)).min();
             let ready =
                 self.poll(deadline.map(|due| due.saturating_sub(now)), flood.is_some_and(|due| due <= now))?;
+            if ready.resized {
+                terminal::forget_resizes(&mut self.resizes);
+                self.perform(Effect::Draw)?;
+            }
             if ready.hung_up && self.input == Input::Unread {
                 self.input = Input::Gone;
                 return Ok(Event::Hangup);
@@ -146,7 +154,8 @@ impl Shell {
     fn poll(&self, timeout: Option<Duration>, flooding: bool) -> io::Result<Ready> {
         let (input, output) = (stdin(), stdout());
         let wanted = if self.input == Input::Read { PollFlags::IN } else { PollFlags::empty() };
-        let mut fds = Vec::with_capacity(2);
+        let mut fds = Vec::with_capacity(3);
+        fds.push(PollFd::new(&self.resizes, PollFlags::IN));
         if self.input != Input::Gone {
             fds.push(PollFd::new(&input, wanted));
         }
@@ -162,8 +171,9 @@ impl Shell {
         }
         let has_input = self.input != Input::Gone;
         let got = |at: usize| fds.get(at).map_or(PollFlags::empty(), PollFd::revents);
-        let (read, written) = if has_input { (got(0), got(1)) } else { (PollFlags::empty(), got(0)) };
+        let (read, written) = if has_input { (got(1), got(2)) } else { (PollFlags::empty(), got(1)) };
         Ok(Ready {
+            resized: !got(0).is_empty(),
             readable: read.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR),
             hung_up: read.intersects(PollFlags::HUP | PollFlags::ERR),
             writable: !written.is_empty(),
@@ -200,6 +210,7 @@ impl Shell {
 
 /// What `poll` found.
 struct Ready {
+    resized: bool,
     readable: bool,
     hung_up: bool,
     writable: bool,

@@ -1,6 +1,7 @@
 //! The terminal on standard input and output: raw mode, size, reads and writes.
 
-use std::io;
+use std::io::{self, Read as _};
+use std::os::unix::net::UnixStream;
 
 use rustix::io::Errno;
 use rustix::stdio::{stdin, stdout};
@@ -52,6 +53,20 @@ pub(super) fn size() -> Size {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size { cols: size.ws_col, rows: size.ws_row },
         _ => Size { cols: 80, rows: 24 },
     }
+}
+
+/// A stream that becomes readable when the terminal's size changes.
+pub(super) fn resizes() -> io::Result<UnixStream> {
+    let (reader, writer) = UnixStream::pair()?;
+    reader.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(signal_hook::consts::SIGWINCH, writer)?;
+    Ok(reader)
+}
+
+/// Makes the stream unreadable again.
+pub(super) fn forget_resizes(resizes: &mut UnixStream) {
+    let mut buffer = [0; 64];
+    while resizes.read(&mut buffer).is_ok_and(|count| count > 0) {}
 }
 
 /// Reads once; `None` when the terminal is gone.

@@ -9,6 +9,8 @@ use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
 const MIB: u64 = 1 << 20;
+/// How often a start that a dying daemon cut short is tried.
+const TRIES: u32 = 10;
 
 pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
     let here = std::env::current_dir().map_err(|error| {
@@ -17,7 +19,7 @@ pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
     let cwd = args.cwd.map_or_else(|| here.clone(), |cwd| here.join(cwd));
     let cwd = cwd.canonicalize().unwrap_or(cwd);
     let text = |(name, value): &(String, String)| (OsText::from(name), OsText::from(value));
-    let request = StartRequest {
+    let mut request = StartRequest {
         id: client::fresh_id(),
         program: OsText::from(&args.program),
         args: args.args.iter().map(OsText::from).collect(),
@@ -29,7 +31,19 @@ pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
         rows: args.size.rows,
         record: args.record.map_or(0, |mib| u64::from(mib) * MIB),
     };
-    let session = super::session(client::call(&Request::Start(Box::new(request)))?)?;
+    let mut tries = TRIES;
+    let session = loop {
+        let session = super::session(client::call(&Request::Start(Box::new(request.clone())))?)?;
+        if session.kind.as_deref() != Some("failed") {
+            break session;
+        }
+        // The daemon died between recording the session and starting it: nothing ran, so it can be asked anew.
+        tries -= 1;
+        if tries == 0 {
+            return Err(CommandError::new(Kind::Failed, session.because.join("; ")));
+        }
+        request.id = client::fresh_id();
+    };
     if args.json {
         output::json(&session)?;
     } else {

@@ -162,6 +162,43 @@ fn the_screen_as_text_ansi_and_json() {
 }
 
 #[test]
+fn the_terminals_settings_and_the_programs_claims_are_told() {
+    let home = TestHome::new();
+    let session = home.start_sh("a", "printf '\\033]7501;state=blocked:app=x:kind=permission\\033\\\\'; echo cooked; read x; stty raw -echo; echo raw; sleep 600");
+    home.await_screen("a", "cooked");
+    let status = home.status("a");
+    assert_eq!((&status["terminal"]["canonical"], &status["terminal"]["echo"]), (&true.into(), &true.into()));
+    assert_eq!(status["terminal"]["foreground"], session["pid"]);
+    assert_eq!(
+        (&status["claims"]["state"], &status["claims"]["kind"]),
+        (&"blocked".into(), &"permission".into())
+    );
+    assert_eq!(status["state"], "unknown", "a claim is not a finding");
+    home.ok(["send", "a", "--raw", "\n"]);
+    home.await_screen("a", "raw");
+    assert_eq!(home.status("a")["terminal"]["canonical"], false);
+    assert!(home.ok(["status", "a"]).contains("input      raw"));
+}
+
+#[test]
+fn events_are_followed_as_they_happen() {
+    use std::io::{BufRead, BufReader};
+    let home = TestHome::new();
+    home.start_sh("a", "read x");
+    let mut follower = home.command(["events", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
+    let mut await_event = |wanted: &str| while !lines.next().unwrap().unwrap().contains(wanted) {};
+    await_event("session.started");
+    home.ok(["send", "a", "--raw", "x"]);
+    await_event("message.written");
+    home.kill_daemon();
+    home.ok(["stop", "a", "--grace", "0"]);
+    await_event("session.ended");
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+}
+
+#[test]
 fn a_daemon_is_one_and_can_be_stopped_and_started() {
     let home = TestHome::new();
     home.run(["daemon", "status"]).fails(3, &["no daemon runs", "ostler daemon start"]);

@@ -159,6 +159,56 @@ fn a_daemon_killed_at_random_moments_loses_doubles_and_damages_nothing() {
 }
 
 #[test]
+fn a_start_cut_short_by_a_kill_starts_one_session_or_none() {
+    let home = TestHome::new();
+    home.daemon_pid();
+    let seed = u64::from(std::process::id()) + 77;
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let mut started = Vec::new();
+    for round in 0..40 {
+        let name = format!("s{round}");
+        let child = home
+            .command(["start", "sleep", "--name", &name, "--json", "--", "600"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let moment = Instant::now() + Duration::from_micros(random.below(12_000));
+        while Instant::now() < moment {
+            std::thread::yield_now();
+        }
+        if let Some(daemon) = serving(&home.path()) {
+            kill(daemon);
+        }
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let session: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        started.push((name, pid(&session["pid"])));
+    }
+    let listed = home.json(["list", "--json"]);
+    let mut listed: Vec<(String, u32)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|session| (session["name"].as_str().unwrap().to_owned(), pid(&session["pid"])))
+        .collect();
+    listed.sort();
+    started.sort();
+    assert_eq!(listed, started);
+    // Every program that ostler started here is one of those listed.
+    let mark = format!("OSTLER_HOME={}", home.path().display());
+    let running: Vec<u32> = ostler_hold::tree::process_ids()
+        .filter(|pid| {
+            let file = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+            file("cmdline").starts_with(b"sleep\0600")
+                && file("environ").split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        })
+        .collect();
+    assert_eq!(running.len(), started.len());
+}
+
+#[test]
 fn a_killed_holder_is_reported_and_nothing_else_suffers() {
     let home = TestHome::new();
     home.start_sh("lost", "echo last words; read x");
