@@ -1,0 +1,112 @@
+//! What clients ask of a session.
+
+use std::time::Duration;
+
+use ostler_core::lifecycle;
+use ostler_hold::wire::Request;
+use ostler_protocol::SessionInfo;
+use ostler_screen::Size;
+use tokio::sync::oneshot;
+
+use super::Actor;
+use crate::clock;
+use crate::session::{Command, Look, info};
+
+/// How long a holder may take to tell about its terminal.
+const INSPECTION: Duration = Duration::from_secs(1);
+
+impl Actor {
+    pub(super) async fn on_command(&mut self, command: Command) {
+        match command {
+            Command::Info(reply) => drop(reply.send(self.info())),
+            Command::Inspect(reply) => {
+                self.inspectors.push((clock::now().plus(INSPECTION), reply));
+                self.request(&Request::Query);
+                if self.link.is_none() {
+                    self.inspected(None);
+                }
+            }
+            Command::Look(reply) => {
+                let look = Look {
+                    info: self.info(),
+                    restore: self.output.screen.to_restore(),
+                    offset: self.output.offset,
+                    missing: self.output.missing,
+                };
+                drop(reply.send(look));
+            }
+            Command::Send(command) => self.on_send(*command).await,
+            Command::Keys(bytes) => match self.typing.keys(&bytes) {
+                Ok(actions) => self.perform_typing(actions).await,
+                Err(error) => tracing::warn!(session = %self.record.start.name, %error, "keys dropped"),
+            },
+            Command::Viewer { viewer, size } => {
+                self.viewers.insert(viewer, size);
+                self.fit_viewers().await;
+            }
+            Command::ViewerGone { viewer } => {
+                self.viewers.remove(&viewer);
+                self.fit_viewers().await;
+            }
+            Command::Stop { grace_ms, done } => self.on_stop(grace_ms, done).await,
+            Command::Park(done) => {
+                self.output.picture(clock::now());
+                let _ = done.send(());
+            }
+        }
+    }
+
+    pub(super) async fn on_stop(&mut self, grace_ms: u32, done: oneshot::Sender<()>) {
+        self.stoppers.push(done);
+        self.grace_ms = grace_ms;
+        if !self.record.stop_requested {
+            self.record.stop_requested = true;
+            let (id, at) = (self.record.start.id.clone(), clock::now());
+            let recorded = self.shared.store.run(move |store| store.stop_requested(&id, at)).await;
+            // A person who wants a program gone wants it gone on a full disk too.
+            self.log_store(&recorded);
+        }
+        self.live(lifecycle::Event::StopRequested).await;
+    }
+
+    /// The terminal is as large as the smallest terminal of those who type in it.
+    pub(super) async fn fit_viewers(&mut self) {
+        let Some(size) = self
+            .viewers
+            .values()
+            .copied()
+            .reduce(|a, b| Size::clamped(a.cols.min(b.cols), a.rows.min(b.rows)))
+        else {
+            return;
+        };
+        if size == self.output.screen.size() {
+            return;
+        }
+        let (id, at) = (self.record.start.id.clone(), clock::now());
+        let recorded =
+            self.shared.store.run(move |store| store.session_resized(&id, size.cols, size.rows, at)).await;
+        self.log_store(&recorded);
+        (self.record.start.cols, self.record.start.rows) = (size.cols, size.rows);
+        self.request(&Request::Resize { cols: size.cols, rows: size.rows });
+        self.output.screen.resize(size);
+        self.size.send_replace(size);
+    }
+
+    pub(super) fn info(&self) -> SessionInfo {
+        let mut info = info::from_record(&self.record);
+        (info.state, info.kind, info.because) = info::describe(self.lifecycle.phase());
+        info.since = clock::shown(self.since);
+        info.title = self.output.screen.title().map(str::to_owned);
+        info.output = self.output.offset;
+        info.waiting = self.typing.waiting();
+        info.holder = self.holder_pid;
+        info.claims = self.output.claims.as_ref().and_then(|claims| serde_json::to_value(claims).ok());
+        if self.output.missing > 0 {
+            info.because.push(format!("{} bytes of output were lost", self.output.missing));
+        }
+        if let Some(ending) = self.record.ending.as_ref().or(self.unrecorded.as_ref()) {
+            info::add_ending(&mut info, ending, self.record.stop_requested);
+        }
+        info
+    }
+}

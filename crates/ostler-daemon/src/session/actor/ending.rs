@@ -1,0 +1,81 @@
+//! The end of a session, recorded before anybody is told.
+
+use std::time::Duration;
+
+use ostler_core::Timestamp;
+use ostler_core::lifecycle::{End, Phase};
+use ostler_hold::read_remains;
+use ostler_hold::wire::Request;
+
+use super::Actor;
+use crate::clock;
+use crate::session::info;
+
+/// How long a holder whose program has ended may stay; it leaves earlier unless it is still killing.
+const FAREWELL: Duration = Duration::from_secs(30);
+/// When to try again to record what the store refused.
+const STORE_RETRY: Duration = Duration::from_secs(1);
+
+impl Actor {
+    /// Whether there is nothing left to do.
+    pub(super) fn is_over(&self) -> bool {
+        let recorded = self.unrecorded.is_none();
+        let left = self.link.is_none() || self.leave_at.is_some_and(|at| clock::now() >= at);
+        self.stood_down || matches!(self.lifecycle.phase(), Phase::Ended(_)) && recorded && left
+    }
+
+    pub(super) fn close(&mut self) {
+        if self.stood_down {
+            return;
+        }
+        self.output.picture(clock::now());
+        if let Some(mut holder) = self.holder.take() {
+            // The connection has ended, so the holder is about to, and nothing else waits for it.
+            std::thread::spawn(move || drop(holder.wait()));
+        }
+        for stopper in self.stoppers.drain(..) {
+            let _ = stopper.send(());
+        }
+        self.shared.sessions.remove(&self.record.start.id);
+    }
+
+    pub(super) async fn finish(&mut self, end: &End) {
+        let now = clock::now();
+        let mut ending = info::ending(end, now);
+        if let Some(exit) = self.dir.read_exit() {
+            ending.at = Timestamp(exit.at_ms);
+            ending.output = exit.written;
+            ending.cpu_us = exit.user_us + exit.system_us;
+            ending.max_rss_kib = exit.max_rss_kib;
+        }
+        // What the holder had no time to hand over is in its ring.
+        if let Ok(remains) = read_remains(&self.dir.ring()) {
+            if remains.oldest > self.output.offset {
+                self.output.gap(self.output.offset, remains.oldest);
+            }
+            // A terminal that is gone is owed no answers.
+            drop(self.output.feed(remains.oldest, &remains.bytes));
+        }
+        ending.output = ending.output.max(self.output.offset);
+        self.leave_at = Some(now.plus(FAREWELL));
+        self.unrecorded = Some(ending);
+        self.record_end().await;
+        let actions = self.typing.ended();
+        self.perform_typing(actions).await;
+    }
+
+    /// Records the end and lets the holder go; tried again until the store takes it.
+    pub(super) async fn record_end(&mut self) {
+        self.store_retry_at = None;
+        let Some(ending) = self.unrecorded.clone() else { return };
+        let id = self.record.start.id.clone();
+        let recorded = self.shared.store.run(move |store| store.session_ended(&id, &ending)).await;
+        self.log_store(&recorded);
+        if recorded.is_ok() {
+            self.record.ending = self.unrecorded.take();
+            self.request(&Request::Release);
+        } else {
+            self.store_retry_at = Some(clock::now().plus(STORE_RETRY));
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The holder: what it says, and what becomes of the connection to it.
+
+use std::time::Duration;
+
+use ostler_core::lifecycle;
+use ostler_core::typing::Answer;
+use ostler_hold::wire::{self, Lane, Outcome, Reply, Request, Status};
+use ostler_protocol::TerminalInfo;
+use ostler_screen::Size;
+
+use super::Actor;
+use crate::link::{Link, LinkError};
+use crate::{clock, evidence};
+
+/// How long the output that was there before may take to be read.
+const CATCH_UP: Duration = Duration::from_secs(2);
+
+impl Actor {
+    pub(super) async fn on_connect(&mut self, result: Result<(Link, Status), LinkError>) {
+        let (link, status) = match result {
+            Ok(connected) => connected,
+            Err(error) => {
+                tracing::debug!(session = %self.record.start.name, %error, "no connection to the holder");
+                return self.live(lifecycle::Event::Disconnected(evidence::gather(&self.dir))).await;
+            }
+        };
+        self.link = Some(link);
+        self.holder_pid = self.dir.read_identity().map(|identity| identity.pid);
+        self.on_welcome(&status).await;
+        self.request(&Request::Subscribe { from: self.output.offset, paced: true });
+        if self.output.offset < status.written {
+            self.catching_up = Some((status.written, clock::now().plus(CATCH_UP)));
+        }
+        self.live(lifecycle::Event::Connected).await;
+        let [_, keys, replies] = status.seqs;
+        let actions = self.typing.connected(keys, replies);
+        self.perform_typing(actions).await;
+    }
+
+    pub(super) async fn on_welcome(&mut self, status: &Status) {
+        // A ledger that is ahead of the record has typed messages that the record lost.
+        self.last_seq = self.last_seq.max(status.seqs[Lane::Message.index()]);
+        if self.record.pid != Some(status.child) {
+            self.record.pid = Some(status.child);
+            let (id, pid, at) = (self.record.start.id.clone(), status.child, clock::now());
+            let recorded = self.shared.store.run(move |store| store.session_started(&id, pid, at)).await;
+            self.log_store(&recorded);
+        }
+        let size = Size::clamped(status.cols, status.rows);
+        if size != self.output.screen.size() {
+            self.output.screen.resize(size);
+            self.size.send_replace(size);
+        }
+    }
+
+    pub(super) fn request(&mut self, request: &Request<'_>) {
+        if let Some(link) = &mut self.link {
+            link.queue(request);
+        }
+    }
+
+    /// Reads the frames that have arrived.
+    pub(super) async fn on_frames(&mut self) {
+        let Some(link) = &mut self.link else { return };
+        let inbox = link.take_inbox();
+        let mut rest = inbox.as_slice();
+        let failed = loop {
+            match wire::split_frame(rest) {
+                Ok(None) => break None,
+                Ok(Some((frame, behind))) => {
+                    rest = behind;
+                    match Reply::decode(frame) {
+                        Ok(Some(reply)) => self.on_reply(reply).await,
+                        Ok(None) => {}
+                        Err(error) => break Some(error),
+                    }
+                }
+                Err(error) => break Some(error),
+            }
+        };
+        let used = inbox.len() - rest.len();
+        if let Some(link) = &mut self.link {
+            link.put_back(used, inbox);
+        }
+        self.catching_up = self.catching_up.filter(|(offset, _)| self.output.offset < *offset);
+        if let Some(error) = failed {
+            self.on_disconnect(&error.into()).await;
+        } else if self.output.picture_due().is_some_and(|at| clock::now() >= at) {
+            self.output.picture(clock::now());
+        }
+    }
+
+    pub(super) async fn on_reply(&mut self, reply: Reply<'_>) {
+        match reply {
+            Reply::Output { offset, bytes } => {
+                for owed in self.output.feed(offset, bytes) {
+                    let actions = self.typing.reply(owed.offset, owed.bytes);
+                    self.perform_typing(actions).await;
+                }
+            }
+            Reply::Gap { from, resumed } => {
+                tracing::warn!(session = %self.record.start.name, from, resumed, "output was lost");
+                self.output.gap(from, resumed);
+            }
+            Reply::Input { outcome, offset, .. } => {
+                let actions = self.typing.answered(answer(outcome, offset), clock::now());
+                self.perform_typing(actions).await;
+            }
+            Reply::Exited(record) => {
+                self.live(lifecycle::Event::Exited { status: record.status, signal: record.signal }).await;
+            }
+            Reply::Refused { reason } => {
+                tracing::warn!(session = %self.record.start.name, reason, "the holder refused a request");
+            }
+            Reply::Status(status) => self.inspected(Some(&status)),
+            Reply::Welcome { .. } => {}
+        }
+    }
+
+    pub(super) async fn on_disconnect(&mut self, error: &LinkError) {
+        self.catching_up = None;
+        self.inspected(None);
+        tracing::debug!(session = %self.record.start.name, %error, "the connection to the holder has ended");
+        self.link = None;
+        self.typing.disconnected();
+        self.live(lifecycle::Event::Disconnected(evidence::gather(&self.dir))).await;
+    }
+
+    /// Answers all who asked for the terminal's settings, with what the holder said of them.
+    pub(super) fn inspected(&mut self, status: Option<&Status>) {
+        let mut info = self.info();
+        info.terminal = status.map(|status| TerminalInfo {
+            canonical: status.canonical,
+            echo: status.echo,
+            signals: status.signals,
+            foreground: Some(status.foreground).filter(|group| *group > 0),
+            pending: status.pending,
+        });
+        for (_, inspector) in self.inspectors.drain(..) {
+            let _ = inspector.send(info.clone());
+        }
+    }
+}
+
+fn answer(outcome: Outcome, offset: u64) -> Answer {
+    match outcome {
+        Outcome::Written => Answer::Written { offset },
+        Outcome::Duplicate => Answer::Duplicate { offset },
+        Outcome::Pending => Answer::Pending,
+        Outcome::Stale => Answer::Stale,
+        Outcome::Corrupt => Answer::Corrupt,
+        Outcome::Full => Answer::Full,
+        Outcome::Closed => Answer::Closed,
+    }
+}
