@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::client::has_lost;
 use crate::input::Input;
 use crate::lab::{Bench, holder_of};
 use crate::process::Memory;
@@ -20,33 +21,42 @@ const DAEMON_LIMIT: f64 = 400.0;
 const FLOOD: u64 = 400_000;
 const FLOOD_SCRIPT: &str = r#"head -c 400000 /dev/zero | tr "\0" a; read x"#;
 
+/// Sessions that printed more than their rings keep the moment they were started.
+struct Flooded {
+    holders: Vec<Memory>,
+    /// Sessions whose first output was gone before the daemon listened.
+    lost: usize,
+}
+
 /// Holders with full rings: one alone, then many that share their program's pages.
 pub(crate) fn holder(bench: &Bench) -> Result<Vec<Row>> {
     let many = bench.count(50, 20);
-    let one = holders(bench, 1)?;
-    let all = holders(bench, many)?;
+    let one = flood(bench, 1)?.holders;
+    let Flooded { holders, lost } = flood(bench, many)?;
     let pss = |holders: &[Memory]| Samples::new(holders.iter().map(|memory| float(memory.pss)).collect());
-    let dirty = Samples::new(all.iter().map(|memory| float(memory.private_dirty)).collect());
-    let note = format!("(max {}, private dirty {})", pss(&all).max(), dirty.median());
+    let dirty = Samples::new(holders.iter().map(|memory| float(memory.private_dirty)).collect());
+    let note = format!("(max {}, private dirty {})", pss(&holders).max(), dirty.median());
     Ok(vec![
-        Row::new(HOLDER, format!("holder PSS, full ring, {many} sessions"), pss(&all).median(), "KiB")
+        Row::new(HOLDER, format!("holder PSS, full ring, {many} sessions"), pss(&holders).median(), "KiB")
             .note(note)
             .n(many)
             .limit(Limit::AtMost(HOLDER_LIMIT)),
         Row::new(HOLDER, "holder PSS, full ring, alone", pss(&one).median(), "KiB")
             .note(format!("(private dirty {})", one[0].private_dirty)),
+        Row::new(HOLDER, "sessions that lost output of their first moments", float(lost as u64), "").n(many),
     ])
 }
 
-fn holders(bench: &Bench, count: usize) -> Result<Vec<Memory>> {
+fn flood(bench: &Bench, count: usize) -> Result<Flooded> {
     let lab = bench.lab(&format!("holder-memory-{count}"))?;
     let names = lab.start_many(count, FLOOD_SCRIPT, &[])?;
     let mut client = lab.client()?;
     let sessions: Vec<_> =
-        names.iter().map(|name| client.wait_for_output(name, FLOOD)).collect::<Result<_>>()?;
-    let memory = sessions.iter().map(|session| holder_of(session)?.memory()).collect::<Result<_>>()?;
+        names.iter().map(|name| client.wait_for_end(name, FLOOD)).collect::<Result<_>>()?;
+    let lost = sessions.iter().filter(|session| has_lost(session)).count();
+    let holders = sessions.iter().map(|session| holder_of(session)?.memory()).collect::<Result<_>>()?;
     lab.close()?;
-    Ok(memory)
+    Ok(Flooded { holders, lost })
 }
 
 /// The daemon with screens of 120x40 in colours on top of the daemon alone; then after a flood, because memory

@@ -428,7 +428,11 @@ fn a_program_that_cannot_run_is_said_so_at_once() {
 
 #[test]
 fn a_recording_is_written_and_bounded() {
-    let mut session = start_with(&Spec { record: 2_000, ..spec("echo first; seq 1 3000") });
+    let mut session = start_with(&Spec { record: 2_000, ..spec("echo first; read x; seq 1 3000") });
+    let (mut connection, _) = session.connect().welcomed();
+    connection.ask(&Request::Subscribe { from: 0, paced: true });
+    connection.hear_text("first");
+    connection.type_frame(Lane::Message, 1, b"\n");
     session.wait_gone();
     let text = std::fs::read_to_string(session.dir.recording()).unwrap();
     assert!(text.starts_with("{\"version\":2"), "{text}");

@@ -1,4 +1,5 @@
 use super::*;
+use crate::exit::ExitRecord;
 use proptest::prelude::*;
 
 fn request(request: &Request<'_>) -> Vec<u8> {
