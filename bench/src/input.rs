@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Plain,
     /// Names in colours, in columns, as `ls` prints them.
     Coloured,
+    /// Words without an end of line, as a data file has that was printed by mistake.
+    Endless,
     /// A screen of 120x40 drawn again and again, as a full-screen program does it.
     Redraw,
 }
@@ -74,6 +76,7 @@ impl Input {
         while out.bytes < size {
             match kind {
                 Kind::Plain => plain_line(&mut out, &mut random)?,
+                Kind::Endless => write!(out, "{} ", random.word())?,
                 Kind::Coloured => coloured_line(&mut out, &mut random)?,
                 Kind::Redraw => frame(&mut out, &mut random)?,
             }
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_the_file() {
         let directory = tempfile::tempdir().unwrap();
-        for kind in [Kind::Plain, Kind::Coloured, Kind::Redraw] {
+        for kind in [Kind::Plain, Kind::Endless, Kind::Coloured, Kind::Redraw] {
             let input = Input::generate(kind, directory.path()).unwrap();
             let bytes = std::fs::read(&input.path).unwrap();
             assert_eq!(bytes.len() as u64, input.bytes);

@@ -26,6 +26,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (kind, what) in [
         (Kind::Plain, "output of plain text"),
+        (Kind::Endless, "output of one endless line"),
         (Kind::Coloured, "output of coloured names"),
         (Kind::Redraw, "output of full-screen redraws"),
     ] {
