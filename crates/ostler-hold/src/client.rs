@@ -10,8 +10,9 @@ use crate::wire::{self, Reply};
 
 /// Most output in one frame.
 const CHUNK: usize = 64 * 1024;
-/// How long a paced reader may take nothing before the program no longer waits for it.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a paced reader may take nothing before the program no longer waits for it. A daemon on a busy
+/// machine gets no time for a second or more; one that takes longer is stuck.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connected client: what it sent that is not a whole frame yet, what it has not taken yet, how far it has
 /// read the output.

@@ -13,7 +13,7 @@
 //! keeps until the kernel takes it away.
 //!
 //! A reader that keeps up a little late is waited for (the program's writes block for moments, as on any
-//! slow terminal); one that takes nothing for half a second is not, and is told later what it missed.
+//! slow terminal); one that takes nothing for five seconds is not, and is told later what it missed.
 //!
 //! This is the only crate with `unsafe` code: memory mapping, signals, and the moments between fork and exec.
 
