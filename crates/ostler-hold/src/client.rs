@@ -100,6 +100,13 @@ impl Client {
         self.cursor.map_or(0, |cursor| ring.written().saturating_sub(cursor))
     }
 
+    /// Notes that output is about to arrive: one who has taken all so far is not late because it was quiet.
+    pub(crate) fn before_output(&mut self, ring: &Ring, now: Instant) {
+        if self.lag(ring) == 0 {
+            self.progress = now;
+        }
+    }
+
     /// Until when the program has to wait for this reader; `None` if it need not.
     pub(crate) fn holds_back(&self, ring: &Ring, now: Instant) -> Option<Instant> {
         let until = self.progress + PATIENCE;

@@ -71,6 +71,7 @@ fn prepare(dir: &SessionDir) -> io::Result<Holder> {
         ledger: Ledger::default(),
         clients: Vec::new(),
         typist: None,
+        reaped: None,
         ended: None,
         stopping: None,
     })

@@ -25,6 +25,9 @@ const MAX_CLIENTS: usize = 16;
 const LINGER: Duration = Duration::from_secs(2);
 /// How often a record that the disk refused is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+/// Most output read after the program's end: more than the kernel keeps for it. Others may hold the terminal and
+/// write on for ever.
+const LAST_OUTPUT: usize = 1 << 20;
 /// Grace for a session ended by a TERM to its holder.
 const TERM_GRACE: Duration = Duration::from_secs(5);
 
@@ -45,11 +48,20 @@ pub(crate) struct Holder {
     pub(crate) clients: Vec<Client>,
     /// The client that waits for the frame under way.
     pub(crate) typist: Option<usize>,
+    pub(crate) reaped: Option<Reaped>,
     pub(crate) ended: Option<Ended>,
     pub(crate) stopping: Option<Stopping>,
 }
 
-/// The program has ended; what is left to do.
+/// The program is gone; what it wrote last may still be in the terminal.
+#[derive(Debug)]
+pub(crate) struct Reaped {
+    record: ExitRecord,
+    /// Bytes that are still read.
+    left: usize,
+}
+
+/// The program has ended and all its output is read; what is left to do.
 #[derive(Debug)]
 pub(crate) struct Ended {
     record: ExitRecord,
@@ -74,7 +86,7 @@ impl Holder {
 
     /// Waits for the next event and handles all that are there.
     fn wait(&mut self, now: Instant) -> io::Result<()> {
-        let held_until = self.clients.iter().filter_map(|client| client.holds_back(&self.ring, now)).max();
+        let held_until = self.held_until(now);
         let mut pty = PollFlags::empty();
         if held_until.is_none() && self.ended.is_none() {
             pty |= PollFlags::IN;
@@ -103,6 +115,9 @@ impl Holder {
             self.on_signals(now);
         }
         if ready[2].contains(PollFlags::IN) && pty.contains(PollFlags::IN) {
+            for client in &mut self.clients {
+                client.before_output(&self.ring, now);
+            }
             self.drain(self.ring.capacity() / 4);
         }
         if ready[2].contains(PollFlags::OUT) {
@@ -123,8 +138,14 @@ impl Holder {
         [held_until, retry, leave, stop].into_iter().flatten().min()
     }
 
-    /// Does what is due: presses on with stopping, hands over the exit record.
+    /// Until when output is not read, for the sake of a reader.
+    fn held_until(&self, now: Instant) -> Option<Instant> {
+        self.clients.iter().filter_map(|client| client.holds_back(&self.ring, now)).max()
+    }
+
+    /// Does what is due: reads the last output, presses on with stopping, hands over the exit record.
     fn advance(&mut self, now: Instant) {
+        self.read_last_output(now);
         if let Some(stopping) = &mut self.stopping {
             stopping.advance(now);
         }
@@ -161,16 +182,28 @@ impl Holder {
             }
         }
         while let Some(reaped) = spawn::reap() {
-            if reaped.pid == self.child && self.ended.is_none() {
-                self.on_exit(reaped.record, now);
+            if reaped.pid == self.child {
+                self.reaped = Some(Reaped { record: reaped.record, left: LAST_OUTPUT });
             }
         }
     }
 
+    /// Reads what a program that is gone wrote last, with the same regard for readers as before.
+    fn read_last_output(&mut self, now: Instant) {
+        if self.reaped.is_none() || self.held_until(now).is_some() {
+            return;
+        }
+        let batch = self.ring.capacity() / 4;
+        let count = self.drain(batch);
+        let Some(Reaped { record, left }) = self.reaped.take() else { return };
+        if count < batch || left <= count {
+            self.on_exit(record, now);
+        } else {
+            self.reaped = Some(Reaped { record, left: left - count });
+        }
+    }
+
     fn on_exit(&mut self, record: ExitRecord, now: Instant) {
-        // What the program wrote last is in the terminal's buffer. Others may hold the terminal and write on
-        // for ever, hence the bound.
-        self.drain(self.ring.capacity());
         if let Some(lost) = self.ledger.close() {
             self.answer_typist(lost.lane, lost.seq, Outcome::Closed, 0);
         }
@@ -190,8 +223,9 @@ impl Holder {
         }
     }
 
-    /// Moves output from the terminal to the ring, at most `limit` bytes before others get their turn.
-    fn drain(&mut self, limit: usize) {
+    /// Moves output from the terminal to the ring, about `limit` bytes before others get their turn; fewer than
+    /// that if there are no more. Returns how many.
+    fn drain(&mut self, limit: usize) -> usize {
         let mut total = 0;
         while total < limit {
             let from = self.ring.written();
@@ -208,6 +242,7 @@ impl Holder {
                 Err(_) => break,
             }
         }
+        total
     }
 
     /// Writes as much of the frame under way as the terminal takes.

@@ -157,8 +157,14 @@ impl Connection {
     }
 
     fn hear_text(&mut self, text: &str) {
-        while !String::from_utf8_lossy(&self.output).contains(text) {
-            self.hear().unwrap_or_else(|| panic!("ended before {text:?}: {:?}", self.output));
+        let mut searched = 0;
+        loop {
+            let unseen = &self.output[searched..];
+            if unseen.windows(text.len()).any(|window| window == text.as_bytes()) {
+                return;
+            }
+            searched = (self.output.len() + 1).saturating_sub(text.len());
+            self.hear().unwrap_or_else(|| panic!("the connection ended before {text:?}"));
         }
     }
 
