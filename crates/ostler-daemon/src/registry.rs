@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use ostler_hold::Launcher;
 use ostler_protocol::{ErrorKind, Problem};
@@ -10,6 +11,9 @@ use ostler_store::Session;
 use crate::home::Home;
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
+
+/// Pause before a failed actor is replaced, so that a defect that strikes at once does not spin.
+const AFTER_A_DEFECT: Duration = Duration::from_secs(1);
 
 /// What every part of the daemon has in common.
 #[derive(Debug, Clone)]
@@ -69,8 +73,27 @@ impl Shared {
     pub(crate) fn look_after(&self, record: Session, origin: Origin) -> SessionHandle {
         let (actor, handle) = Actor::new(self.clone(), record, &origin);
         self.sessions.insert(handle.clone());
-        tokio::spawn(actor.run(origin));
+        let (shared, id) = (self.clone(), handle.id.clone());
+        let task = tokio::spawn(actor.run(origin));
+        tokio::spawn(async move {
+            if task.await.is_err() {
+                shared.replace(&id).await;
+            }
+        });
         handle
+    }
+
+    /// Gives a session whose actor failed to a new one, as a new daemon would.
+    async fn replace(&self, id: &str) {
+        tracing::error!(session = id, "the session's actor failed; another one takes over");
+        self.sessions.remove(id);
+        tokio::time::sleep(AFTER_A_DEFECT).await;
+        let wanted = id.to_owned();
+        match self.store.run(move |store| store.session(&wanted)).await {
+            Ok(Some(record)) if record.ending.is_none() => drop(self.look_after(record, Origin::Recovered)),
+            Ok(_) => {}
+            Err(error) => tracing::error!(session = id, %error, "the session is left alone"),
+        }
     }
 
     /// Finds the session a user means by a name or an id.

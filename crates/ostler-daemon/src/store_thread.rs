@@ -8,6 +8,19 @@ use tokio::sync::{oneshot, watch};
 
 type Job = Box<dyn FnOnce(&mut Store) + Send>;
 
+/// Ends the process if the thread panics: a daemon that cannot record must not act, and the next one starts
+/// from the record.
+struct DieTogether;
+
+impl Drop for DieTogether {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            tracing::error!("the store has failed; the daemon ends, sessions go on");
+            std::process::exit(70);
+        }
+    }
+}
+
 /// A ticket to the store. Jobs run one after the other, in the order they were handed in.
 #[derive(Debug, Clone)]
 pub(crate) struct StoreHandle {
@@ -21,6 +34,7 @@ impl StoreHandle {
         let (jobs, inbox) = mpsc::channel::<Job>();
         let (counter, changes) = watch::channel(0);
         thread::Builder::new().name("store".into()).spawn(move || {
+            let _guard = DieTogether;
             for job in inbox {
                 job(&mut store);
                 counter

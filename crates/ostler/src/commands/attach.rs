@@ -77,6 +77,7 @@ impl Connection {
         let keys = (!args.read_only).then_some((viewer.cols, viewer.rows));
         let request = ViewRequest { name: args.name.clone(), since: Since::Screen, follow: true, keys };
         let mut client = Client::connect_or_start(&client::home()?)?;
+        refuse_own_session(&mut client, &args.name)?;
         let session = match client.call(&Request::View(request), None, None) {
             Ok(Response::View { session, .. }) => *session,
             Ok(_) => return Err(super::unexpected()),
@@ -85,12 +86,6 @@ impl Connection {
                 return Err(CommandError::new(Kind::Unreachable, "the daemon has ended"));
             }
         };
-        if std::env::var_os("OSTLER_SESSION_ID").is_some_and(|own| own == session.id.as_str()) {
-            return Err(CommandError::new(
-                Kind::Usage,
-                "this terminal is that session; it cannot show itself",
-            ));
-        }
         let stream = client.into_stream();
         stream.set_nonblocking(true)?;
         Ok(Self { stream: FrameStream::new(UnixStream::from_std(stream)?), session })
@@ -219,6 +214,18 @@ impl<'a> Attachment<'a> {
     fn paint(&mut self) -> Result<(), CommandError> {
         (self.paint_at, self.paint_by) = (None, None);
         write_terminal(&self.painter.frame(&self.screen))
+    }
+}
+
+/// A session that showed itself would show itself showing itself.
+fn refuse_own_session(client: &mut Client, name: &str) -> Result<(), CommandError> {
+    let Some(own) = std::env::var_os("OSTLER_SESSION_ID") else { return Ok(()) };
+    match client.call(&Request::Status { name: name.to_owned() }, None, None) {
+        Ok(Response::Session(session)) if own == session.id.as_str() => {
+            Err(CommandError::new(Kind::Usage, "this terminal is that session; it cannot show itself"))
+        }
+        Err(CallError::Command(error)) => Err(error),
+        _ => Ok(()),
     }
 }
 
