@@ -52,20 +52,13 @@ impl Client {
         }
     }
 
-    /// Waits until the session's screen has taken in this much output, all of it and no more.
+    /// Waits until the session's screen stands at this offset of the output, which must be its last.
     pub(crate) fn wait_for_output(&mut self, name: &str, bytes: u64) -> Result<SessionInfo> {
-        let session = self.wait_for_end(name, bytes)?;
-        ensure!(session.output == bytes, "{name} printed {}, not {bytes} bytes", session.output);
-        ensure!(!has_lost(&session), "{:?}", session.because);
-        Ok(session)
-    }
-
-    /// Waits until the session's screen stands at this offset of the output, whatever was lost on the way.
-    pub(crate) fn wait_for_end(&mut self, name: &str, bytes: u64) -> Result<SessionInfo> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let session = self.status(name)?;
             if session.output >= bytes {
+                ensure!(session.output == bytes, "{name} printed {}, not {bytes} bytes", session.output);
                 return Ok(session);
             }
             ensure!(Instant::now() < deadline, "{name} stands at {} of {bytes} bytes", session.output);

@@ -11,6 +11,7 @@
 //!
 //! Whatever becomes of the bench, a [`janitor`] outlives it and ends what it started.
 
+mod bare;
 mod binaries;
 mod client;
 mod input;
@@ -63,7 +64,7 @@ fn run(options: Options) -> Result<bool> {
         let _ = writeln!(io::stderr(), "{name} …");
         match measure(&bench) {
             Ok(measured) => rows.extend(measured),
-            Err(error) => rows.push(Row::broken(name, &format!("{error:#}"))),
+            Err(error) => rows.push(Row::broken(name, &error)),
         }
     }
     machine.load_after = machine::load()?;

@@ -39,8 +39,8 @@ impl Row {
     }
 
     /// A measurement that could not be made, which fails like a missed limit.
-    pub(crate) fn broken(group: &'static str, error: &str) -> Self {
-        Self { error: Some(error.to_owned()), n: 0, ..Self::new(group, group, 0.0, "") }
+    pub(crate) fn broken(group: &'static str, error: &anyhow::Error) -> Self {
+        Self { error: Some(format!("{error:#}")), n: 0, ..Self::new(group, group, 0.0, "") }
     }
 
     pub(crate) fn n(mut self, n: usize) -> Self {
@@ -192,6 +192,6 @@ mod tests {
         assert!(!row(15.1, Limit::AtMost(15.0)).passes());
         assert!(row(3.0, Limit::AtLeast(3.0)).passes());
         assert!(!row(2.9, Limit::AtLeast(3.0)).passes());
-        assert!(!Row::broken("test", "no such thing").passes());
+        assert!(!Row::broken("test", &anyhow::anyhow!("no such thing")).passes());
     }
 }

@@ -43,15 +43,20 @@ impl Tmux {
         command
     }
 
+    /// The server's process.
+    pub(crate) fn server(&self) -> Result<Process> {
+        let pid = self.run(&["display-message", "-p", "#{pid}"])?;
+        Process::find(pid.trim().parse().context("tmux did not tell its process id")?)
+    }
+
     /// Ends the server, if it runs.
     pub(crate) fn end(&self) {
         if !self.directory.exists() {
             return;
         }
-        let pid = self.run(&["display-message", "-p", "#{pid}"]).ok();
-        let server = pid.and_then(|pid| Process::find(pid.trim().parse().ok()?).ok());
+        let server = self.server();
         let _ = self.run(&["kill-server"]);
-        if let Some(server) = server {
+        if let Ok(server) = server {
             server.kill();
         }
     }

@@ -43,7 +43,9 @@ pub(crate) fn holder(bench: &Bench) -> Result<Vec<Row>> {
             .limit(Limit::AtMost(HOLDER_LIMIT)),
         Row::new(HOLDER, "holder PSS, full ring, alone", pss(&one).median(), "KiB")
             .note(format!("(private dirty {})", one[0].private_dirty)),
-        Row::new(HOLDER, "sessions that lost output of their first moments", float(lost as u64), "").n(many),
+        Row::new(HOLDER, "sessions that lost output of their first moments", float(lost as u64), "")
+            .n(many)
+            .limit(Limit::AtMost(0.0)),
     ])
 }
 
@@ -52,7 +54,7 @@ fn flood(bench: &Bench, count: usize) -> Result<Flooded> {
     let names = lab.start_many(count, FLOOD_SCRIPT, &[])?;
     let mut client = lab.client()?;
     let sessions: Vec<_> =
-        names.iter().map(|name| client.wait_for_end(name, FLOOD)).collect::<Result<_>>()?;
+        names.iter().map(|name| client.wait_for_output(name, FLOOD)).collect::<Result<_>>()?;
     let lost = sessions.iter().filter(|session| has_lost(session)).count();
     let holders = sessions.iter().map(|session| holder_of(session)?.memory()).collect::<Result<_>>()?;
     lab.close()?;

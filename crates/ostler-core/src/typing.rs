@@ -12,6 +12,8 @@ use crate::time::Timestamp;
 
 /// Keys kept while a frame is under way; more is refused, so that a pasted file cannot fill the memory.
 pub const MAX_KEYS: usize = 1 << 20;
+/// Answers that wait for a program to read; one that asks more than this and does not read gets no more.
+const MAX_REPLIES: usize = 64;
 /// When to offer a frame again that the holder had no room for.
 const RETRY: Duration = Duration::from_millis(20);
 /// Frames that arrive damaged are offered again, this often.
@@ -88,6 +90,8 @@ pub enum Settled {
 pub enum Failure {
     /// The program had ended.
     ProgramEnded,
+    /// The terminal's owner is gone, and with it the knowledge whether it was typed.
+    Unknown,
     /// The bytes did not arrive whole.
     Damaged,
 }
@@ -170,7 +174,7 @@ impl Typing {
     /// The program asked its terminal something; `seq` is the output offset behind the question.
     #[must_use]
     pub fn reply(&mut self, seq: Seq, bytes: Vec<u8>) -> Vec<Action> {
-        if seq > self.replied {
+        if seq > self.replied && self.replies.len() < MAX_REPLIES {
             self.replied = seq;
             self.replies.insert(seq, bytes);
         }
@@ -215,13 +219,18 @@ impl Typing {
         actions
     }
 
-    /// The program has ended: nothing that waits will be typed.
+    /// The program has ended: nothing that waits will be typed. `typed` is the last message that was, as the
+    /// terminal's owner recorded it; nothing if there is no such record.
     #[must_use]
-    pub fn ended(&mut self) -> Vec<Action> {
+    pub fn ended(&mut self, typed: Option<Seq>) -> Vec<Action> {
         self.disconnected();
         self.replies.clear();
-        let failed = Settled::Failed(Failure::ProgramEnded);
-        self.messages.drain(..).map(|seq| Action::Settle(seq, failed)).collect()
+        let settle = |seq| match typed {
+            Some(typed) if seq <= typed => Settled::Written { offset: 0, earlier: true },
+            Some(_) => Settled::Failed(Failure::ProgramEnded),
+            None => Settled::Failed(Failure::Unknown),
+        };
+        self.messages.drain(..).map(|seq| Action::Settle(seq, settle(seq))).collect()
     }
 
     /// When [`Typing::tick`] is due.

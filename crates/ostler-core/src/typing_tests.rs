@@ -68,7 +68,7 @@ fn too_many_keys_are_refused_and_the_end_fails_what_waits() {
     let _ = typing.message(1);
     assert!(typing.keys(&vec![b'x'; MAX_KEYS]).is_ok());
     assert_eq!(typing.keys(b"y"), Err(KeysFull));
-    assert_eq!(typing.ended(), [Action::Settle(1, Settled::Failed(Failure::ProgramEnded))]);
+    assert_eq!(typing.ended(Some(0)), [Action::Settle(1, Settled::Failed(Failure::ProgramEnded))]);
     assert_eq!(typing.waiting(), 0);
 }
 
@@ -131,4 +131,32 @@ fn a_newer_daemon_is_left_alone() {
     assert_eq!(typing.answered(Answer::Stale, Timestamp(0)), [Action::StandDown]);
     assert_eq!(typing.message(2), []);
     assert_eq!(typing.waiting(), 2);
+}
+
+#[test]
+fn answers_that_nobody_reads_do_not_pile_up() {
+    let mut typing = Typing::default();
+    let _ = typing.connected(0, 0);
+    for seq in 1..=10_000 {
+        let _ = typing.reply(seq, vec![b'r'; 10]);
+    }
+    let mut answered = 0;
+    while offered(&typing.answered(Answer::Written { offset: 0 }, Timestamp(0))).is_some() {
+        answered += 1;
+    }
+    assert_eq!(answered, 64);
+}
+
+#[test]
+fn at_the_end_the_owners_record_decides() {
+    let end = |typed| {
+        let mut typing = Typing::default();
+        let _ = (typing.message(4), typing.message(5));
+        typing.ended(typed)
+    };
+    let written = Settled::Written { offset: 0, earlier: true };
+    let failed = Settled::Failed(Failure::ProgramEnded);
+    assert_eq!(end(Some(4)), [Action::Settle(4, written), Action::Settle(5, failed)]);
+    let unknown = Settled::Failed(Failure::Unknown);
+    assert_eq!(end(None), [Action::Settle(4, unknown), Action::Settle(5, unknown)]);
 }

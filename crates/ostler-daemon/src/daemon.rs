@@ -43,8 +43,13 @@ pub enum StartupError {
         source: io::Error,
     },
     /// The record cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    #[error("cannot use {record}: {source}")]
+    Store {
+        /// The database file.
+        record: PathBuf,
+        /// Why.
+        source: StoreError,
+    },
 }
 
 /// A daemon that holds the lock of its home and listens.
@@ -73,20 +78,24 @@ impl Control {
 
 impl Daemon {
     /// Takes the lock, opens the record, listens, and takes up every session that is recorded as running.
-    pub async fn open(home: Home, executable: &Path) -> Result<Self, StartupError> {
+    pub fn open(home: Home, executable: &Path) -> Result<Self, StartupError> {
         let unusable = |source| StartupError::Home { home: home.path().to_owned(), source };
         create_private(home.path()).map_err(unusable)?;
         let lock = take_lock(&home)?;
         create_private(&home.sessions()).map_err(unusable)?;
-        let mut store = Store::open(&home.database())?;
+        let record = home.database();
+        let unreadable = |source| StartupError::Store { record: record.clone(), source };
+        let mut store = Store::open(&record).map_err(unreadable)?;
         let started = clock::now();
-        let epoch = store.next_epoch()?;
-        store.record(&NewEvent {
+        let epoch = store.next_epoch().map_err(unreadable)?;
+        let event = NewEvent {
             at: started,
             session: None,
             event: "daemon.started",
             details: serde_json::json!({ "pid": std::process::id(), "epoch": epoch }),
-        })?;
+        };
+        store.record(&event).map_err(unreadable)?;
+        let sessions = store.sessions(false).map_err(unreadable)?;
         let listener = listen(&home).map_err(unusable)?;
         let (shutdown, shutdown_receiver) = watch::channel(false);
         let shared = Shared {
@@ -96,7 +105,7 @@ impl Daemon {
             sessions: Sessions::default(),
             home: Arc::new(home),
         };
-        for record in shared.store.run(|store| store.sessions(false)).await? {
+        for record in sessions {
             shared.look_after(record, Origin::Recovered);
         }
         let control = Control { started, shutdown: Arc::new(shutdown) };

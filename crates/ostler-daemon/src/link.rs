@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 /// How long a holder may take to greet.
 const GREETING: Duration = Duration::from_secs(2);
 /// Bytes read at once.
-const READ: usize = 128 * 1024;
+const READ: usize = 64 * 1024;
 /// An idle connection keeps no more buffer than this.
 const KEPT: usize = 4 * 1024;
 

@@ -1,6 +1,7 @@
 //! Finding the programs to run: the user's, and the holder.
 
 use std::ffi::OsStr;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,10 +17,32 @@ pub(crate) enum ProgramError {
     Missing(PathBuf),
     #[error("{0} is not an executable file")]
     NotExecutable(PathBuf),
+    #[error("{0} is a script for {1}, which is not there")]
+    NoInterpreter(PathBuf, PathBuf),
 }
 
 /// Finds the file to execute: a name with a slash is a path seen from `cwd`, any other is looked up on `path`.
 pub(crate) fn find(program: &OsStr, path: &OsStr, cwd: &Path) -> Result<PathBuf, ProgramError> {
+    let file = locate(program, path, cwd)?;
+    // The kernel would say that the file itself is not there.
+    match interpreter(&file) {
+        Some(interpreter) if !cwd.join(&interpreter).exists() => {
+            Err(ProgramError::NoInterpreter(file, interpreter))
+        }
+        _ => Ok(file),
+    }
+}
+
+/// The interpreter that the first line of a script names.
+fn interpreter(file: &Path) -> Option<PathBuf> {
+    let mut first = [0; 256];
+    let count = std::fs::File::open(file).and_then(|mut file| file.read(&mut first)).ok()?;
+    let line = first[..count].strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let name = line.split(u8::is_ascii_whitespace).find(|word| !word.is_empty())?;
+    Some(OsStr::from_bytes(name).into())
+}
+
+fn locate(program: &OsStr, path: &OsStr, cwd: &Path) -> Result<PathBuf, ProgramError> {
     if program.as_bytes().contains(&b'/') {
         let file = cwd.join(program);
         return match file.metadata() {

@@ -22,6 +22,12 @@ pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<S
         }
         Found::Ended(session) => session.start.id,
     };
+    if let Some(handle) = shared.sessions.get(&id)
+        && let Ok(info) = handle.ask(Command::Info).await
+    {
+        // It has ended, and the store has no room to record it yet.
+        return Ok(info);
+    }
     // Where the holder was killed, what it looked after may still be there.
     survivors::end(&id, Duration::from_millis(u64::from(grace_ms))).await;
     let found =

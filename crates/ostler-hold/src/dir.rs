@@ -131,7 +131,7 @@ pub fn create_private(path: &Path) -> io::Result<()> {
             return Err(io::Error::new(error.kind(), format!("cannot make {}: {error}", path.display())));
         }
     }
-    let metadata = fs::symlink_metadata(path)?;
+    let metadata = fs::metadata(path)?;
     let complaint = if !metadata.is_dir() {
         "is not a directory"
     } else if metadata.uid() != rustix::process::geteuid().as_raw() {

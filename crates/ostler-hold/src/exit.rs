@@ -19,6 +19,8 @@ pub struct ExitRecord {
     pub system_us: u64,
     /// Largest resident set, in KiB.
     pub max_rss_kib: u64,
+    /// Sequence of the last message that was typed to its last byte.
+    pub typed: u64,
 }
 
 /// The exit file is not one that this version can read.
@@ -40,7 +42,7 @@ impl ExitRecord {
     pub fn to_text(&self) -> String {
         let optional = |value: Option<u8>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
         format!(
-            "{FIRST_LINE}\nstatus {}\nsignal {}\nwritten {}\nat_ms {}\nuser_us {}\nsystem_us {}\nmax_rss_kib {}\n",
+            "{FIRST_LINE}\nstatus {}\nsignal {}\nwritten {}\nat_ms {}\nuser_us {}\nsystem_us {}\nmax_rss_kib {}\ntyped {}\n",
             optional(self.status),
             optional(self.signal),
             self.written,
@@ -48,6 +50,7 @@ impl ExitRecord {
             self.user_us,
             self.system_us,
             self.max_rss_kib,
+            self.typed,
         )
     }
 
@@ -73,6 +76,7 @@ impl ExitRecord {
                 "user_us" => record.user_us = number,
                 "system_us" => record.system_us = number,
                 "max_rss_kib" => record.max_rss_kib = number,
+                "typed" => record.typed = number,
                 _ => {}
             }
         }
@@ -83,7 +87,7 @@ impl ExitRecord {
         out.u8(u8::from(self.status.is_some()) | u8::from(self.signal.is_some()) << 1);
         out.u8(self.status.unwrap_or(0));
         out.u8(self.signal.unwrap_or(0));
-        for value in [self.written, self.at_ms, self.user_us, self.system_us, self.max_rss_kib] {
+        for value in [self.written, self.at_ms, self.user_us, self.system_us, self.max_rss_kib, self.typed] {
             out.u64(value);
         }
     }
@@ -98,6 +102,7 @@ impl ExitRecord {
             user_us: fields.u64()?,
             system_us: fields.u64()?,
             max_rss_kib: fields.u64()?,
+            typed: fields.u64()?,
         })
     }
 }
@@ -116,11 +121,12 @@ mod tests {
             user_us: 3,
             system_us: 4,
             max_rss_kib: 900,
+            typed: 12,
         };
         let text = record.to_text();
         assert_eq!(
             text,
-            "ostler exit 1\nstatus -\nsignal 9\nwritten 70000\nat_ms 5\nuser_us 3\nsystem_us 4\nmax_rss_kib 900\n"
+            "ostler exit 1\nstatus -\nsignal 9\nwritten 70000\nat_ms 5\nuser_us 3\nsystem_us 4\nmax_rss_kib 900\ntyped 12\n"
         );
         assert_eq!(ExitRecord::from_text(&text), Ok(record));
         assert_eq!(ExitRecord::from_text(&format!("{text}later 1\n")), Ok(record));

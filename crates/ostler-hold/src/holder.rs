@@ -151,7 +151,7 @@ impl Holder {
         }
         let Some(ended) = &mut self.ended else { return };
         if !ended.safe && now >= ended.retry_at {
-            ended.safe = self.dir.write_exit(&ended.record).is_ok();
+            ended.safe = is_safe(&self.dir.write_exit(&ended.record));
             ended.retry_at = now + RETRY;
         }
         let record = ended.record;
@@ -210,8 +210,8 @@ impl Holder {
         let at_ms = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
-        let record = ExitRecord { written: self.ring.written(), at_ms, ..record };
-        let safe = self.dir.write_exit(&record).is_ok();
+        let record = ExitRecord { written: self.ring.written(), at_ms, typed: self.ledger.typed(), ..record };
+        let safe = is_safe(&self.dir.write_exit(&record));
         self.ended = Some(Ended { record, safe, retry_at: now + RETRY, leave_at: now + LINGER });
     }
 
@@ -407,6 +407,11 @@ impl Holder {
             foreground,
         }
     }
+}
+
+/// Whether a record is as safe as it can be: written, or with no directory left to write it to.
+fn is_safe(written: &io::Result<()>) -> bool {
+    !matches!(written, Err(error) if error.kind() != io::ErrorKind::NotFound)
 }
 
 fn timespec(wait: Duration) -> Timespec {

@@ -46,6 +46,7 @@ pub struct Ledger {
     epoch: u64,
     lanes: [Last; Lane::ALL.len()],
     under_way: Option<UnderWay>,
+    typed: u64,
     closed: bool,
 }
 
@@ -97,6 +98,9 @@ impl Ledger {
         }
         let completed = Completed { lane: frame.lane, seq: frame.seq };
         self.lanes[frame.lane.index()].offset = offset;
+        if frame.lane == Lane::Message {
+            self.typed = frame.seq;
+        }
         self.under_way = None;
         Some(completed)
     }
@@ -105,6 +109,11 @@ impl Ledger {
     pub fn close(&mut self) -> Option<Completed> {
         self.closed = true;
         self.under_way.take().map(|frame| Completed { lane: frame.lane, seq: frame.seq })
+    }
+
+    /// Sequence of the last message that was typed to its last byte.
+    pub fn typed(&self) -> u64 {
+        self.typed
     }
 
     /// Highest epoch seen.
@@ -155,6 +164,7 @@ mod tests {
         assert_eq!(offer(&mut ledger, 1, 1, b"abc"), Verdict::Accepted);
         assert_eq!(ledger.offer(Lane::Keys, 1, 1, crc32(b"k"), b"k"), Verdict::Answer(Outcome::Full, 0));
         assert_eq!(ledger.close(), Some(Completed { lane: Lane::Message, seq: 1 }));
+        assert_eq!(ledger.typed(), 0, "a part is not typed");
         assert_eq!(offer(&mut ledger, 1, 2, b"z"), Verdict::Answer(Outcome::Closed, 0));
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn create(path: &Path, header: &Header, limit: u64) -> io::Result<Self> {
-        let mut file = File::options().write(true).create_new(true).open(path)?;
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
         let line = ostler_cast::header_line(header);
         file.write_all(line.as_bytes())?;
         Ok(Self {

@@ -57,9 +57,13 @@ impl Emulator {
         let mut rest = text;
         while let Some(first) = rest.first() {
             let plain = is_plain(*first);
-            let run = rest.iter().position(|byte| is_plain(*byte) != plain).unwrap_or(rest.len());
-            let drawn = if plain { self.draw_plain(&rest[..run]) } else { self.draw_other(&rest[..run]) };
-            rest = &rest[drawn..];
+            let end = rest.iter().position(|byte| is_plain(*byte) != plain).unwrap_or(rest.len());
+            let (mut run, behind) = rest.split_at(end);
+            while !run.is_empty() {
+                let drawn = if plain { self.draw_plain(run) } else { self.draw_other(run) };
+                run = &run[drawn..];
+            }
+            rest = behind;
         }
     }
 

@@ -1,21 +1,15 @@
-use std::path::PathBuf;
-
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be opened.
-    #[error("cannot open {path}: {source}")]
+    #[error("cannot open it: {source}")]
     Open {
-        /// The database file.
-        path: PathBuf,
         /// What SQLite says.
         source: rusqlite::Error,
     },
     /// A newer ostler wrote the database.
-    #[error("{path} was written by a newer ostler (schema {found}, this one knows {known})")]
+    #[error("it was written by a newer ostler (schema {found}, this one knows {known})")]
     Newer {
-        /// The database file.
-        path: PathBuf,
         /// Its schema version.
         found: u32,
         /// The newest this build knows.

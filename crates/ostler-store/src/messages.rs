@@ -129,9 +129,12 @@ impl Store {
 
     /// Takes the body of a message that is about to be offered, and counts the attempt.
     pub fn begin_attempt(&mut self, session: &str, seq: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = "UPDATE messages SET attempts = attempts + 1 WHERE session = ? AND seq = ? RETURNING body";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement.query_row(params![session, seq.cast_signed()], |row| row.get(0)).optional()?)
+        self.atomically(|transaction| {
+            let sql =
+                "UPDATE messages SET attempts = attempts + 1 WHERE session = ? AND seq = ? RETURNING body";
+            let mut statement = transaction.prepare_cached(sql)?;
+            Ok(statement.query_row(params![session, seq.cast_signed()], |row| row.get(0)).optional()?)
+        })
     }
 
     /// Records what became of a message; its body is not needed any more to type it, and stays to tell a

@@ -1,3 +1,5 @@
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Transaction};
@@ -14,13 +16,14 @@ pub struct Store {
 impl Store {
     /// Opens the database, makes it if it is not there, and brings it up to date.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::Open { path: path.to_owned(), source };
+        let failed = |source| StoreError::Open { source };
+        // SQLite gives its other files the permissions of this one. What cannot be made, it will complain of.
+        let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
         let mut connection = Connection::open(path).map_err(failed)?;
         connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
         connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
         migrations::migrate(&mut connection).map_err(failed)?.map_err(|found| StoreError::Newer {
-            path: path.to_owned(),
             found,
             known: u32::try_from(migrations::KNOWN).unwrap_or(u32::MAX),
         })?;

@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Unreachable,
     /// It took too long.
     TimedOut,
+    /// Nobody reads what the command prints: it ends, quietly.
+    ReaderGone,
     /// A defect of ostler.
     Internal,
 }
@@ -24,6 +26,7 @@ impl Kind {
     /// The exit code, which scripts rely on.
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
+            Self::ReaderGone => 0,
             Self::Failed => 1,
             Self::Usage => 2,
             Self::Unreachable => 3,
@@ -46,6 +49,10 @@ impl CommandError {
         Self { kind, message: message.into(), hint: None }
     }
 
+    pub(crate) fn reader_gone() -> Self {
+        Self::new(Kind::ReaderGone, "nobody reads the output")
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -53,6 +60,9 @@ impl CommandError {
 
     /// Tells the person, and returns what the process ends with.
     pub(crate) fn report(&self) -> ExitCode {
+        if self.kind == Kind::ReaderGone {
+            return self.kind.exit_code();
+        }
         let mut stderr = io::stderr().lock();
         let _ = writeln!(stderr, "ostler: {}", self.message);
         if let Some(hint) = &self.hint {

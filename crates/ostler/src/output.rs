@@ -1,5 +1,6 @@
 //! Printing: JSON for programs, tables for people.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use crate::error::{CommandError, Kind};
 
-/// Prints text; a reader that has gone away is no failure.
+/// Prints text; where the reader has gone away, the command ends, and that is no failure.
 pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     print_bytes(text.as_bytes())
 }
@@ -18,7 +19,7 @@ pub(crate) fn print(text: &str) -> Result<(), CommandError> {
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CommandError> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(CommandError::reader_gone()),
         other => Ok(other?),
     }
 }
@@ -27,7 +28,18 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CommandError> {
 pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), CommandError> {
     let text =
         serde_json::to_string(value).map_err(|error| CommandError::new(Kind::Internal, error.to_string()))?;
-    print(&format!("{text}\n"))
+    print(&format!("{}\n", without_controls(&text)))
+}
+
+/// Writes the control characters that JSON leaves as they are (DEL and the C1 set) as escapes, so that a terminal
+/// is not steered by them.
+fn without_controls(json: &str) -> Cow<'_, str> {
+    let steers = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
+    if !json.contains(steers) {
+        return Cow::Borrowed(json);
+    }
+    let escaped = |c: char| if steers(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    Cow::Owned(json.chars().map(escaped).collect())
 }
 
 /// Whether output may be coloured: a terminal, and nobody said `NO_COLOR`.
@@ -59,7 +71,7 @@ pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// Text from a program, fit for a terminal and one line.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     ostler_screen::SafeText::new(text).as_str().replace(['\n', '\t'], " ")
 }
 
@@ -137,6 +149,14 @@ mod tests {
             assert_eq!(ago(at(1_000), at(1_000 + seconds)), text);
         }
         assert_eq!(ago(at(5), at(1)), "0s");
+    }
+
+    #[test]
+    fn json_steers_no_terminal_and_means_the_same() {
+        let hostile = "a\u{9b}2J\u{7f}é";
+        let json = without_controls(&serde_json::to_string(hostile).unwrap()).into_owned();
+        assert!(!json.contains(['\u{9b}', '\u{7f}']));
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
     }
 
     #[test]

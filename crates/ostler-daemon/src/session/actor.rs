@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::process::Child;
 
 use ostler_core::lifecycle::{self, Lifecycle, Phase};
-use ostler_core::typing::Typing;
+use ostler_core::typing::{Settled, Typing};
 use ostler_core::{State, Timestamp};
-use ostler_hold::SessionDir;
 use ostler_hold::wire::{Request, Status};
+use ostler_hold::{ExitRecord, SessionDir};
 use ostler_protocol::{ErrorKind, MessageInfo, Problem, SessionInfo};
 use ostler_screen::Size;
 use ostler_store::{Ending, Session, StoreError};
@@ -61,8 +61,12 @@ pub(crate) struct Actor {
     grace_ms: u32,
     viewers: BTreeMap<u64, Size>,
     since: Timestamp,
+    /// The holder's word on the end.
+    exit: Option<ExitRecord>,
     /// The end, until the store has it.
     unrecorded: Option<Ending>,
+    /// What became of messages, until the store has it.
+    unsettled: BTreeMap<u64, Settled>,
     store_retry_at: Option<Timestamp>,
     /// When an ended session is left, whatever its holder does.
     leave_at: Option<Timestamp>,
@@ -121,7 +125,9 @@ impl Actor {
             inspectors: Vec::new(),
             grace_ms: 5_000,
             viewers: BTreeMap::new(),
+            exit: None,
             unrecorded: None,
+            unsettled: BTreeMap::new(),
             store_retry_at: None,
             leave_at: None,
             catching_up: None,
@@ -152,7 +158,11 @@ impl Actor {
             match self.wait().await {
                 Woken::Command(Some(command)) => self.on_command(command).await,
                 Woken::Command(None) => break,
-                Woken::Link(Ok(())) => self.on_frames().await,
+                Woken::Link(Ok(())) => {
+                    self.on_frames().await;
+                    // A flood would otherwise keep this thread's other tasks waiting.
+                    tokio::task::yield_now().await;
+                }
                 Woken::Link(Err(error)) => self.on_disconnect(&error).await,
                 Woken::Connected(result) => self.on_connect(result).await,
                 Woken::Deadline => self.on_deadline().await,
@@ -165,13 +175,15 @@ impl Actor {
         let deadline = self.deadline();
         let listens = self.listens();
         let Self { commands, link, connecting, .. } = self;
+        // People first: a program that floods its terminal must not keep those who look at it waiting.
         let woken = tokio::select! {
+            biased;
+            command = commands.recv(), if listens => Woken::Command(command),
+            () = sleep_until(deadline) => Woken::Deadline,
             Some(result) = async { Some(link.as_mut()?.ready().await) } => Woken::Link(result),
             Some(result) = async { Some(connecting.as_mut()?.await) } => {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
             }
-            () = sleep_until(deadline) => Woken::Deadline,
-            command = commands.recv(), if listens => Woken::Command(command),
         };
         if matches!(woken, Woken::Connected(_)) {
             *connecting = None;
@@ -210,7 +222,7 @@ impl Actor {
             self.inspected(None);
         }
         if self.store_retry_at.is_some_and(|at| now >= at) {
-            self.record_end().await;
+            self.retry_store().await;
         }
         self.live(lifecycle::Event::Tick).await;
         let actions = self.typing.tick(now);

@@ -78,7 +78,7 @@ fn golden_replies() {
             "1300000084000200000000000000010300000000000000".to_owned(),
         ),
         (Reply::Status(STATUS), format!("4200000085{status}")),
-        (Reply::Exited(exit), format!("2c000000860103001000000000000000{}", "0000000000000000".repeat(4))),
+        (Reply::Exited(exit), format!("34000000860103001000000000000000{}", "0000000000000000".repeat(5))),
         (Reply::Refused { reason: "no" }, "0700000087020000006e6f".to_owned()),
     ];
     for (value, golden) in table {

@@ -94,7 +94,12 @@ fn is_locked(home: &Home) -> bool {
 fn run_here(home: Home) -> Result<ExitCode, CommandError> {
     trim_log(&home);
     let filter = EnvFilter::try_from_env("OSTLER_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
     raise_handle_limit();
     let executable = client::executable()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -102,7 +107,7 @@ fn run_here(home: Home) -> Result<ExitCode, CommandError> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let daemon = match ostler_daemon::Daemon::open(home, &executable).await {
+        let daemon = match ostler_daemon::Daemon::open(home, &executable) {
             Ok(daemon) => daemon,
             Err(error) => {
                 let word = if matches!(error, StartupError::Running { .. }) { "running" } else { "failed" };

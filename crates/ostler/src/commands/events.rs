@@ -19,9 +19,10 @@ pub(crate) fn run(args: &Events) -> Result<ExitCode, CommandError> {
                 output::json(event)?;
             } else {
                 let session = event.session.as_deref().unwrap_or("-");
+                let details = output::plain(&event.details.to_string());
                 output::print(&format!(
                     "{:.3}  {:12}  {:22}  {}\n",
-                    event.at, session, event.event, event.details
+                    event.at, session, event.event, details
                 ))?;
             }
             after = event.seq;

@@ -144,7 +144,7 @@ fn logs_are_text_and_follow_to_the_end() {
     let follower = home.command(["logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
     home.ok(["send", "a", "--raw", "\n"]);
     let output = String::from_utf8(follower.wait_with_output().unwrap().stdout).unwrap();
-    let numbers: String = (1..=100).map(|number| format!("{number}\n")).collect();
+    let numbers: String = (1..=100).flat_map(|number: u32| [number.to_string(), "\n".to_owned()]).collect();
     assert_eq!(output, format!("plain\nred\n\n{numbers}no newline\n"));
 }
 

@@ -142,7 +142,7 @@ fn a_daemon_killed_at_random_moments_loses_doubles_and_damages_nothing() {
         total += bodies.len();
     }
     println!("{total} messages through {kills} kills");
-    assert!(total as u32 > kills / 4, "too few messages to mean anything: {total}");
+    assert!(total > kills as usize / 4, "too few messages to mean anything: {total}");
 
     let daemon = home.daemon_pid();
     for (program, (name, _)) in programs.iter().zip(&sinks) {
@@ -201,7 +201,7 @@ fn a_start_cut_short_by_a_kill_starts_one_session_or_none() {
     let running: Vec<u32> = ostler_hold::tree::process_ids()
         .filter(|pid| {
             let file = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-            file("cmdline").starts_with(b"sleep\0600")
+            file("cmdline").starts_with(b"sleep\x00600")
                 && file("environ").split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
         })
         .collect();

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 /// How long anything in a test may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A home of its own. When it is dropped its sessions and its daemon are gone.
 pub(crate) struct TestHome {

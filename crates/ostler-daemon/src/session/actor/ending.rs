@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ostler_core::Timestamp;
 use ostler_core::lifecycle::{End, Phase};
-use ostler_hold::read_remains;
+use ostler_core::typing;
 use ostler_hold::wire::Request;
+use ostler_hold::{read_remains, tree};
 
 use super::Actor;
 use crate::clock;
@@ -14,12 +15,12 @@ use crate::session::info;
 /// How long a holder whose program has ended may stay; it leaves earlier unless it is still killing.
 const FAREWELL: Duration = Duration::from_secs(30);
 /// When to try again to record what the store refused.
-const STORE_RETRY: Duration = Duration::from_secs(1);
+pub(super) const STORE_RETRY: Duration = Duration::from_secs(1);
 
 impl Actor {
     /// Whether there is nothing left to do.
     pub(super) fn is_over(&self) -> bool {
-        let recorded = self.unrecorded.is_none();
+        let recorded = self.unrecorded.is_none() && self.unsettled.is_empty();
         let left = self.link.is_none() || self.leave_at.is_some_and(|at| clock::now() >= at);
         self.stood_down || matches!(self.lifecycle.phase(), Phase::Ended(_)) && recorded && left
     }
@@ -33,16 +34,15 @@ impl Actor {
             // The connection has ended, so the holder is about to, and nothing else waits for it.
             std::thread::spawn(move || drop(holder.wait()));
         }
-        for stopper in self.stoppers.drain(..) {
-            let _ = stopper.send(());
-        }
+        self.answer_stoppers();
         self.shared.sessions.remove(&self.record.start.id);
     }
 
     pub(super) async fn finish(&mut self, end: &End) {
         let now = clock::now();
         let mut ending = info::ending(end, now);
-        if let Some(exit) = self.dir.read_exit() {
+        self.exit = self.exit.or_else(|| self.dir.read_exit());
+        if let Some(exit) = self.exit {
             ending.at = Timestamp(exit.at_ms);
             ending.output = exit.written;
             ending.cpu_us = exit.user_us + exit.system_us;
@@ -60,13 +60,21 @@ impl Actor {
         self.leave_at = Some(now.plus(FAREWELL));
         self.unrecorded = Some(ending);
         self.record_end().await;
-        let actions = self.typing.ended();
+        let actions = self.typing.ended(self.exit.map(|exit| exit.typed));
         self.perform_typing(actions).await;
     }
 
-    /// Records the end and lets the holder go; tried again until the store takes it.
-    pub(super) async fn record_end(&mut self) {
+    /// Tries again to record what the store refused.
+    pub(super) async fn retry_store(&mut self) {
         self.store_retry_at = None;
+        for (seq, settled) in std::mem::take(&mut self.unsettled) {
+            self.perform_typing(vec![typing::Action::Settle(seq, settled)]).await;
+        }
+        self.record_end().await;
+    }
+
+    /// Records the end and lets the holder go; tried again until the store takes it.
+    async fn record_end(&mut self) {
         let Some(ending) = self.unrecorded.clone() else { return };
         let id = self.record.start.id.clone();
         let recorded = self.shared.store.run(move |store| store.session_ended(&id, &ending)).await;
@@ -74,8 +82,18 @@ impl Actor {
         if recorded.is_ok() {
             self.record.ending = self.unrecorded.take();
             self.request(&Request::Release);
-        } else {
-            self.store_retry_at = Some(clock::now().plus(STORE_RETRY));
+            return;
+        }
+        self.store_retry_at.get_or_insert(clock::now().plus(STORE_RETRY));
+        // Whoever wants a program gone is told when it is, recorded or not.
+        if self.holder_pid.is_none_or(|holder| tree::descendants(holder).is_empty()) {
+            self.answer_stoppers();
+        }
+    }
+
+    fn answer_stoppers(&mut self) {
+        for stopper in self.stoppers.drain(..) {
+            let _ = stopper.send(());
         }
     }
 }

@@ -10,6 +10,7 @@ use ostler_screen::Size;
 
 use super::Actor;
 use crate::link::{Link, LinkError};
+use crate::session::output::Output;
 use crate::{clock, evidence};
 
 /// How long the output that was there before may take to be read.
@@ -21,7 +22,12 @@ impl Actor {
             Ok(connected) => connected,
             Err(error) => {
                 tracing::debug!(session = %self.record.start.name, %error, "no connection to the holder");
-                return self.live(lifecycle::Event::Disconnected(evidence::gather(&self.dir))).await;
+                return self
+                    .live(lifecycle::Event::Disconnected(evidence::gather(
+                        &self.dir,
+                        self.record.pid.is_some(),
+                    )))
+                    .await;
             }
         };
         self.link = Some(link);
@@ -45,6 +51,10 @@ impl Actor {
             let (id, pid, at) = (self.record.start.id.clone(), status.child, clock::now());
             let recorded = self.shared.store.run(move |store| store.session_started(&id, pid, at)).await;
             self.log_store(&recorded);
+        }
+        if self.output.offset > status.written {
+            // A picture of more than there is: not one of this session.
+            self.output = Output::new(self.dir.clone(), self.output.screen.size());
         }
         let size = Size::clamped(status.cols, status.rows);
         if size != self.output.screen.size() {
@@ -107,6 +117,7 @@ impl Actor {
                 self.perform_typing(actions).await;
             }
             Reply::Exited(record) => {
+                self.exit = Some(record);
                 self.live(lifecycle::Event::Exited { status: record.status, signal: record.signal }).await;
             }
             Reply::Refused { reason } => {
@@ -123,7 +134,8 @@ impl Actor {
         tracing::debug!(session = %self.record.start.name, %error, "the connection to the holder has ended");
         self.link = None;
         self.typing.disconnected();
-        self.live(lifecycle::Event::Disconnected(evidence::gather(&self.dir))).await;
+        self.live(lifecycle::Event::Disconnected(evidence::gather(&self.dir, self.record.pid.is_some())))
+            .await;
     }
 
     /// Answers all who asked for the terminal's settings, with what the holder said of them.

@@ -9,6 +9,7 @@ use ostler_hold::wire::{Lane, Request};
 use ostler_protocol::{ErrorKind, Problem};
 use ostler_store::{Accepted, MessageState, NewMessage, Store, StoreError};
 
+use super::ending::STORE_RETRY;
 use super::{Actor, store_problem};
 use crate::clock;
 use crate::session::{SendCommand, info};
@@ -32,10 +33,12 @@ impl Actor {
             match action {
                 typing::Action::Offer(frame) => self.offer(frame).await,
                 typing::Action::Settle(seq, settled) => {
-                    if let Err(error) = self.settle(seq, settled).await {
-                        // Not recorded is not told. Offered again, the ledger will say the same.
-                        self.log_store(&Err::<(), _>(error));
-                        actions.extend(self.typing.message(seq));
+                    let recorded = self.settle(seq, settled).await;
+                    self.log_store(&recorded);
+                    if recorded.is_err() {
+                        // Not recorded is not told; it is tried again.
+                        self.unsettled.insert(seq, settled);
+                        self.store_retry_at.get_or_insert(clock::now().plus(STORE_RETRY));
                     }
                 }
                 typing::Action::StandDown => {
@@ -81,6 +84,9 @@ impl Actor {
                 format!("holder ledger: sequence {seq} was typed by an earlier attempt"),
             ),
             Settled::Failed(Failure::ProgramEnded) => (MessageState::Failed, "the program has ended".into()),
+            Settled::Failed(Failure::Unknown) => {
+                (MessageState::Failed, "its holder was killed; whether it was typed is not known".into())
+            }
             Settled::Failed(Failure::Damaged) => {
                 (MessageState::Failed, "the bytes did not arrive whole".into())
             }
