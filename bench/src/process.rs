@@ -1,5 +1,7 @@
 //! What a process costs, as the kernel tells it.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 
 use anyhow::{Context, Result};
@@ -53,16 +55,18 @@ impl Process {
         Ok(number(&fields, USER_TIME)? + number(&fields, SYSTEM_TIME)?)
     }
 
-    /// How often its threads went to sleep and were woken so far: finer than ticks.
-    pub(crate) fn wakeups(self) -> Result<u64> {
+    /// How often each of its threads went to sleep and was woken so far: finer than ticks.
+    pub(crate) fn wakeups(self) -> Result<BTreeMap<OsString, u64>> {
         let tasks = format!("/proc/{}/task", self.pid);
-        let mut total = 0;
+        let mut wakeups = BTreeMap::new();
         for task in fs::read_dir(&tasks).context(tasks)? {
-            let text = fs::read_to_string(task?.path().join("status"))?;
+            let task = task?;
+            // A thread may end while the list is read.
+            let text = fs::read_to_string(task.path().join("status")).unwrap_or_default();
             let count = text.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-            total += count.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or(0);
+            wakeups.insert(task.file_name(), count.and_then(|count| count.trim().parse().ok()).unwrap_or(0));
         }
-        Ok(total)
+        Ok(wakeups)
     }
 
     /// Kills it, unless it is gone already.

@@ -69,6 +69,8 @@ pub enum Answer {
     Stale,
     /// The program has ended.
     Closed,
+    /// The terminal would drop a part of it.
+    LineTooLong,
 }
 
 /// What became of a message.
@@ -92,6 +94,8 @@ pub enum Failure {
     ProgramEnded,
     /// The terminal's owner is gone, and with it the knowledge whether it was typed.
     Unknown,
+    /// The terminal collects lines, and drops what is too long for one.
+    LineTooLong,
     /// The bytes did not arrive whole.
     Damaged,
 }
@@ -209,6 +213,7 @@ impl Typing {
                 return vec![Action::StandDown];
             }
             Answer::Closed => Settled::Failed(Failure::ProgramEnded),
+            Answer::LineTooLong => Settled::Failed(Failure::LineTooLong),
         };
         self.damaged = 0;
         let mut actions = Vec::new();

@@ -7,13 +7,14 @@ use ostler_protocol::frame::FrameError;
 use ostler_protocol::{
     DaemonInfo, ErrorKind, EventInfo, PROTOCOL, Problem, Proof, Request, Response, SessionInfo,
 };
+use ostler_store::Store;
 use tokio::net::UnixStream;
 use tokio::sync::oneshot;
 
 use crate::daemon::Control;
 use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
-use crate::session::{Command, SendCommand, ended_info, message_info, store_problem};
+use crate::session::{Command, SendCommand, ended_info, message_info, reused_id, store_problem};
 use crate::{clock, start, stop, view};
 
 /// Most events in one answer.
@@ -177,19 +178,19 @@ impl Connection {
         let handle = match self.shared.find(name).await {
             Ok(Found::Live(handle)) => handle,
             Ok(Found::Ended(session)) => {
-                return Ok(self.known_message(session.start.id, session.start.name, id).await);
+                return Ok(self.known_message(session.start.id, session.start.name, id, body).await);
             }
             Err(problem) => return Ok(Err(problem)),
         };
         let (queued, recorded) = oneshot::channel();
         let (settled, outcome) = oneshot::channel();
-        let command = SendCommand { id: id.clone(), body, queued, settled };
+        let command = SendCommand { id: id.clone(), body: body.clone(), queued, settled };
         let recorded = match handle.tell(Command::Send(Box::new(command))).await {
             Ok(()) => recorded.await.ok(),
             Err(_) => None,
         };
         let message = match recorded {
-            None => return Ok(self.known_message(handle.id, handle.name, id).await),
+            None => return Ok(self.known_message(handle.id, handle.name, id, body).await),
             Some(Err(problem)) => return Ok(Err(problem)),
             Some(Ok(message)) => message,
         };
@@ -200,7 +201,7 @@ impl Connection {
         tokio::select! {
             settled = outcome => match settled {
                 Ok(message) => Ok(Ok(Response::Message(message))),
-                Err(_) => Ok(self.known_message(handle.id, handle.name, id).await),
+                Err(_) => Ok(self.known_message(handle.id, handle.name, id, body).await),
             },
             left = self.left() => Err(left),
         }
@@ -212,16 +213,19 @@ impl Connection {
     }
 
     /// A message to a session that has ended: it may have arrived before.
-    async fn known_message(&self, session: String, name: String, id: String) -> Result<Response, Problem> {
-        let (of, wanted) = (session.clone(), id.clone());
-        let found = self
-            .shared
-            .store
-            .run(move |store| store.message(&of, &wanted))
-            .await
-            .map_err(|error| store_problem(&error))?;
-        match found {
-            Some(message) => Ok(Response::Message(message_info(&name, &message))),
+    async fn known_message(
+        &self,
+        session: String,
+        name: String,
+        id: String,
+        body: Vec<u8>,
+    ) -> Result<Response, Problem> {
+        let look = move |store: &mut Store| {
+            Ok(store.message(&session, &id)?.zip(Some(store.has_body(&session, &id, &body)?)))
+        };
+        match self.shared.store.run(look).await.map_err(|error| store_problem(&error))? {
+            Some((message, false)) => Err(reused_id(&message.id)),
+            Some((message, true)) => Ok(Response::Message(message_info(&name, &message))),
             None => Err(Problem::new(ErrorKind::Ended, format!("session {name:?} has ended"))
                 .hint(format!("ostler status {name} says how; ostler start begins a new one"))),
         }

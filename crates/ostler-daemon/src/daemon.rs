@@ -20,6 +20,8 @@ use crate::session::{Command, Origin};
 use crate::store_thread::StoreHandle;
 use crate::{clock, connection, programs};
 
+/// Number of the signal for a reached limit on file sizes, on Linux.
+const SIGXFSZ: i32 = 25;
 /// How long sessions may take to put their screens on disk at the end.
 const PARKING: Duration = Duration::from_secs(5);
 
@@ -119,6 +121,8 @@ impl Daemon {
         let mut interrupt = signal(SignalKind::interrupt())?;
         // A terminal that goes away is none of our business.
         let _hangup = signal(SignalKind::hangup())?;
+        // A limit on file sizes makes writes fail, not the daemon die.
+        let _file_size = signal(SignalKind::from_raw(SIGXFSZ))?;
         tracing::info!(home = %self.shared.home.path().display(), epoch = self.shared.epoch, "daemon runs");
         loop {
             tokio::select! {

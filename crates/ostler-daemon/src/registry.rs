@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ostler_core::State;
 use ostler_hold::Launcher;
 use ostler_protocol::{ErrorKind, Problem};
 use ostler_store::Session;
@@ -45,9 +46,10 @@ impl Sessions {
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<SessionHandle> {
-        self.with(|sessions| {
-            sessions.values().find(|handle| handle.name == name || handle.id == name).cloned()
-        })
+        let meant = |handle: &&SessionHandle| handle.name == name || handle.id == name;
+        // A name is free as soon as its program has ended, while the actor may have to see to the rest.
+        let rank = |handle: &&SessionHandle| (*handle.state.borrow() != State::Exited, handle.id.clone());
+        self.with(|sessions| sessions.values().filter(meant).max_by_key(rank).cloned())
     }
 
     pub(crate) fn remove(&self, id: &str) {
@@ -113,7 +115,9 @@ impl Shared {
         match found {
             Some(session) => match self.sessions.get(&session.start.id) {
                 Some(handle) => Ok(Found::Live(handle)),
-                None => Ok(Found::Ended(Box::new(session))),
+                None if session.ending.is_some() => Ok(Found::Ended(Box::new(session))),
+                None => Err(Problem::new(ErrorKind::Failed, format!("session {name:?} is being taken up"))
+                    .hint("try again in a moment")),
             },
             None => Err(Problem::new(ErrorKind::NotFound, format!("there is no session called {name:?}"))
                 .hint("ostler list --all shows the sessions there are")),

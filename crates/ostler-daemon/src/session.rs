@@ -11,7 +11,7 @@ use ostler_protocol::{MessageInfo, Problem, SessionInfo};
 use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
-pub(crate) use actor::{Actor, Origin, store_problem};
+pub(crate) use actor::{Actor, Origin, reused_id, store_problem};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use info::message as message_info;
 

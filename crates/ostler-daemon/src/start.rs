@@ -5,14 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ostler_core::{SessionName, environment};
-use ostler_hold::{DEFAULT_RING, Launched, SessionDir, Spec};
+use ostler_hold::{DAEMON_MARK, DEFAULT_RING, Launched, SESSION_MARK, SessionDir, Spec};
 use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{Ending, NewSession, Session, StoreError};
 
 use crate::registry::Shared;
 use crate::session::{Command, Origin, ended_info, store_problem};
-use crate::{clock, programs, survivors};
+use crate::{clock, programs};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
@@ -23,15 +23,18 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
         return Ok(session);
     }
     let cwd = PathBuf::from(OsString::from(request.cwd.clone()));
-    if !cwd.is_dir() {
-        return Err(Problem::new(ErrorKind::Usage, format!("there is no directory {}", cwd.display()))
-            .hint("give an existing one with --cwd"));
-    }
     let env = environment(&request);
     let path =
         env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
     let argv0 = OsString::from(request.program.clone());
-    let program = programs::find(&argv0, &path, &cwd).map_err(|error| {
+    let (name, dir) = (argv0.clone(), cwd.clone());
+    // A dead network file system must not hold up the others.
+    let look = move || dir.is_dir().then(|| programs::find(&name, &path, &dir));
+    let Ok(Some(found)) = tokio::task::spawn_blocking(look).await else {
+        return Err(Problem::new(ErrorKind::Usage, format!("there is no directory {}", cwd.display()))
+            .hint("give an existing one with --cwd"));
+    };
+    let program = found.map_err(|error| {
         Problem::new(ErrorKind::Failed, error.to_string())
             .hint("check the name, or give the program's full path")
     })?;
@@ -46,6 +49,8 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
         rows: size.rows,
         ring: DEFAULT_RING,
         record: request.record,
+        open_files: request.open_files,
+        umask: request.umask,
     };
     launch(shared, session, spec, env).await
 }
@@ -68,13 +73,13 @@ async fn known(shared: &Shared, id: &str) -> Result<Option<SessionInfo>, Problem
 fn environment(request: &StartRequest) -> Vec<(OsString, OsString)> {
     let inherited = request.env.iter().filter(|(name, value)| {
         !environment::is_dropped(name.as_bytes(), value.as_bytes())
-            && name.as_bytes() != survivors::MARK.as_bytes()
+            && ![SESSION_MARK, DAEMON_MARK].iter().any(|mark| name.as_bytes() == mark.as_bytes())
     });
     let text = |text: &str| OsText::from(text);
     let own = [
         (text("TERM"), text("xterm-256color")),
         (text("COLORTERM"), text("truecolor")),
-        (text(survivors::MARK), text(&request.id)),
+        (text(SESSION_MARK), text(&request.id)),
     ];
     inherited
         .chain(&own)

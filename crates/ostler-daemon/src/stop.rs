@@ -9,6 +9,9 @@ use crate::registry::{Found, Shared};
 use crate::session::{Command, ended_info, store_problem};
 use crate::survivors;
 
+/// How long a holder may take beyond the grace time.
+const HOLDERS_TIME: Duration = Duration::from_secs(5);
+
 /// Ends the whole process tree of a session and returns what became of it.
 pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
     let id = match shared.find(name).await? {
@@ -16,7 +19,11 @@ pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<S
             let (done, stopped) = oneshot::channel();
             if handle.tell(Command::Stop { grace_ms, done }).await.is_ok() {
                 // An error means that the actor is gone, and so the session.
-                let _ = stopped.await;
+                let patience = Duration::from_millis(u64::from(grace_ms)) + HOLDERS_TIME;
+                if tokio::time::timeout(patience, stopped).await.is_err() {
+                    tracing::warn!(session = %handle.name, "its holder does not stop it; its processes are killed");
+                    survivors::end(&handle.id, Duration::ZERO).await;
+                }
             }
             handle.id
         }
@@ -24,6 +31,7 @@ pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<S
     };
     if let Some(handle) = shared.sessions.get(&id)
         && let Ok(info) = handle.ask(Command::Info).await
+        && info.exit.is_some()
     {
         // It has ended, and the store has no room to record it yet.
         return Ok(info);

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use ostler_hold::{Identity, tree};
+use ostler_hold::{Identity, SESSION_MARK, tree};
 use rustix::process::Signal;
 
-/// The variable that marks every process of a session.
-pub(crate) const MARK: &str = "OSTLER_SESSION_ID";
 const RECHECK: Duration = Duration::from_millis(50);
 
 /// Processes that carry the mark of this session.
 pub(crate) fn find(id: &str) -> Vec<Identity> {
-    let mark = format!("{MARK}={id}");
+    let mark = format!("{SESSION_MARK}={id}");
     tree::process_ids()
+        .filter(|pid| *pid != std::process::id())
         .filter(|pid| {
             std::fs::read(format!("/proc/{pid}/environ"))
                 .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))
@@ -24,18 +23,21 @@ pub(crate) fn find(id: &str) -> Vec<Identity> {
 /// Ends them: TERM, and KILL for those left after the grace time.
 pub(crate) async fn end(id: &str, grace: Duration) {
     let deadline = tokio::time::Instant::now() + grace;
-    let mut signal = Signal::TERM;
+    let mut asked: Vec<Identity> = Vec::new();
     loop {
-        let left = find(id);
+        let wanted = id.to_owned();
+        let left = tokio::task::spawn_blocking(move || find(&wanted)).await.unwrap_or_default();
         if left.is_empty() {
             return;
         }
         let killing = tokio::time::Instant::now() >= deadline;
-        if killing {
-            signal = Signal::KILL;
-        }
-        for process in &left {
-            process.signal(signal);
+        for process in left {
+            if killing {
+                process.signal(Signal::KILL);
+            } else if !asked.contains(&process) {
+                process.signal(Signal::TERM);
+                asked.push(process);
+            }
         }
         if killing && tokio::time::Instant::now() >= deadline + Duration::from_secs(5) {
             return;

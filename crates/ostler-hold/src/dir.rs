@@ -102,11 +102,13 @@ impl SessionDir {
 
     /// Whether a holder is there: it keeps the spec file locked from before its first instruction to its
     /// last, so this cannot mistake a recycled process id for it.
+    ///
+    /// Only a lock that can be had, or a spec that is not there, proves the absence of a holder; any other
+    /// failure proves nothing, and counts as its presence.
     pub fn is_held(&self) -> bool {
-        let Ok(file) = File::open(self.spec()) else { return false };
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => false,
-            Err(error) => error == rustix::io::Errno::WOULDBLOCK,
+        match File::open(self.spec()) {
+            Ok(file) => rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err(),
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
         }
     }
 

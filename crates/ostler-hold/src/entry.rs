@@ -72,6 +72,7 @@ fn prepare(dir: &SessionDir) -> io::Result<Holder> {
         clients: Vec::new(),
         typist: None,
         reaped: None,
+        reaped_some: false,
         ended: None,
         stopping: None,
     })

@@ -28,6 +28,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Most output read after the program's end: more than the kernel keeps for it. Others may hold the terminal and
 /// write on for ever.
 const LAST_OUTPUT: usize = 1 << 20;
+/// Most bytes of one line that a terminal in cooked mode keeps.
+const MAX_LINE: usize = 4095;
 /// Grace for a session ended by a TERM to its holder.
 const TERM_GRACE: Duration = Duration::from_secs(5);
 
@@ -49,6 +51,8 @@ pub(crate) struct Holder {
     /// The client that waits for the frame under way.
     pub(crate) typist: Option<usize>,
     pub(crate) reaped: Option<Reaped>,
+    /// Some child was reaped since the tree was last looked at.
+    pub(crate) reaped_some: bool,
     pub(crate) ended: Option<Ended>,
     pub(crate) stopping: Option<Stopping>,
 }
@@ -147,7 +151,7 @@ impl Holder {
     fn advance(&mut self, now: Instant) {
         self.read_last_output(now);
         if let Some(stopping) = &mut self.stopping {
-            stopping.advance(now);
+            stopping.advance(now, std::mem::take(&mut self.reaped_some));
         }
         let Some(ended) = &mut self.ended else { return };
         if !ended.safe && now >= ended.retry_at {
@@ -182,6 +186,7 @@ impl Holder {
             }
         }
         while let Some(reaped) = spawn::reap() {
+            self.reaped_some = true;
             if reaped.pid == self.child {
                 self.reaped = Some(Reaped { record: reaped.record, left: LAST_OUTPUT });
             }
@@ -216,9 +221,12 @@ impl Holder {
     }
 
     fn stop(&mut self, grace: Duration, now: Instant) {
-        if self.stopping.is_none() {
+        if let Some(stopping) = &mut self.stopping {
+            stopping.hurry(grace, now);
+        } else {
             self.stopping = Some(Stopping::begin(grace, now, |signal: Signal| {
-                tree::signal_descendants(std::process::id(), signal)
+                let session = std::env::var(tree::SESSION_MARK).ok();
+                tree::signal_descendants(std::process::id(), session.as_deref(), signal)
             }));
         }
     }
@@ -344,7 +352,12 @@ impl Holder {
             Request::Hello { .. } => {}
             Request::Subscribe { from, paced } => self.clients[index].subscribe(from, paced, now),
             Request::Input { lane, epoch, seq, crc, bytes } => {
-                let verdict = self.ledger.offer(lane, epoch, seq, crc, bytes);
+                let known = seq <= self.ledger.seqs()[lane.index()];
+                let verdict = if known || self.would_keep(bytes) {
+                    self.ledger.offer(lane, epoch, seq, crc, bytes)
+                } else {
+                    Verdict::Answer(Outcome::LineTooLong, 0)
+                };
                 self.on_verdict(index, lane, seq, verdict);
             }
             Request::Resize { cols, rows } => self.resize(cols, rows),
@@ -386,9 +399,19 @@ impl Holder {
         }
     }
 
+    /// Whether the terminal would keep all of this: in cooked mode it silently drops the end of a long line.
+    fn would_keep(&self, bytes: &[u8]) -> bool {
+        let ends_line = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let long = bytes.len() > MAX_LINE && bytes.split(ends_line).any(|line| line.len() > MAX_LINE);
+        !long || !self.local_modes().contains(LocalModes::ICANON)
+    }
+
+    fn local_modes(&self) -> LocalModes {
+        rustix::termios::tcgetattr(&self.pty.slave).map_or(LocalModes::empty(), |termios| termios.local_modes)
+    }
+
     fn status(&self) -> Status {
-        let modes = rustix::termios::tcgetattr(&self.pty.slave)
-            .map_or(LocalModes::empty(), |termios| termios.local_modes);
+        let modes = self.local_modes();
         let foreground = rustix::termios::tcgetpgrp(&self.pty.master)
             .map_or(0, |pid| u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0));
         Status {

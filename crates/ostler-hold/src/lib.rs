@@ -46,3 +46,4 @@ pub use launch::{LaunchError, Launched, Launcher};
 pub use ring::{Remains, Ring, read_remains};
 pub use spawn::detach;
 pub use spec::{DEFAULT_RING, Spec};
+pub use tree::{DAEMON_MARK, SESSION_MARK};

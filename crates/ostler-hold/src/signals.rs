@@ -19,11 +19,12 @@ pub(crate) enum Woken {
 pub(crate) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks and collects CHLD and TERM; ignores HUP, INT, QUIT and PIPE.
+    /// Blocks and collects CHLD and TERM; ignores HUP, INT, QUIT, PIPE and XFSZ: a limit on
+    /// file sizes ends a recording, not the session.
     pub(crate) fn install() -> io::Result<Self> {
         // SAFETY: the set is initialised before use; the descriptor is fresh and owned by the result.
         unsafe {
-            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE] {
+            for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE, libc::SIGXFSZ] {
                 libc::signal(signal, libc::SIG_IGN);
             }
             let mut set = std::mem::zeroed::<libc::sigset_t>();

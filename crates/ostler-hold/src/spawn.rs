@@ -8,6 +8,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{InputModes, OptionalActions, Winsize};
 
@@ -55,6 +57,16 @@ impl Pty {
 pub(crate) fn start(spec: &Spec, pty: &Pty) -> io::Result<u32> {
     let end = || -> io::Result<Stdio> { Ok(pty.slave.as_fd().try_clone_to_owned()?.into()) };
     let oom = raise_own_oom_protection();
+    // Inherited by the program; the holder itself has few handles and gives its files explicit permissions.
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    if spec.open_files > 0 {
+        let current = limit.maximum.map_or(spec.open_files, |maximum| spec.open_files.min(maximum));
+        let _ = rustix::process::setrlimit(
+            Resource::Nofile,
+            Rlimit { current: Some(current), maximum: limit.maximum },
+        );
+    }
+    rustix::process::umask(Mode::from_raw_mode(spec.umask));
     let mut command = Command::new(&spec.program);
     command.arg0(&spec.argv0).args(&spec.args).current_dir(&spec.cwd);
     command.stdin(end()?).stdout(end()?).stderr(end()?);
@@ -122,7 +134,7 @@ fn raise_own_oom_protection() -> String {
 }
 
 fn write_oom(score: &str) {
-    use rustix::fs::{Mode, OFlags};
+    use rustix::fs::OFlags;
     if let Ok(file) = rustix::fs::open(OOM_FILE, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
         let _ = rustix::io::write(&file, score.as_bytes());
     }

@@ -29,6 +29,10 @@ pub struct Spec {
     pub ring: u32,
     /// Most bytes of recording to write; 0 records nothing.
     pub record: u64,
+    /// Limit on open files for the program; 0 leaves it.
+    pub open_files: u64,
+    /// The program's umask.
+    pub umask: u32,
 }
 
 impl Spec {
@@ -47,6 +51,8 @@ impl Spec {
         for arg in &self.args {
             out.text(arg.as_bytes());
         }
+        out.u64(self.open_files);
+        out.u32(self.umask);
         out
     }
 
@@ -63,7 +69,8 @@ impl Spec {
         let args = (0..count)
             .map(|_| Ok(OsString::from_vec(fields.text()?.to_vec())))
             .collect::<Result<_, Truncated>>()?;
-        Ok(Self { program, argv0, args, cwd, cols, rows, ring, record })
+        let (open_files, umask) = (fields.u64()?, fields.u32()?);
+        Ok(Self { program, argv0, args, cwd, cols, rows, ring, record, open_files, umask })
     }
 }
 
@@ -82,6 +89,8 @@ mod tests {
             rows: 24,
             ring: DEFAULT_RING,
             record: 7,
+            open_files: 1024,
+            umask: 0o22,
         };
         let bytes = spec.to_bytes();
         assert_eq!(Spec::from_bytes(&bytes), Ok(spec));

@@ -34,7 +34,8 @@ impl Stopping {
         signal(Signal::TERM);
         // A stopped process acts on TERM only when it is continued.
         signal(Signal::CONT);
-        Self { began: now, grace, stage: Stage::Asked, next: now + grace / 5, signal }
+        // The tree may be gone before anybody looks; the first look is soon.
+        Self { began: now, grace, stage: Stage::Asked, next: now + (grace / 5).min(RECHECK * 20), signal }
     }
 
     pub(crate) fn deadline(&self) -> Instant {
@@ -45,9 +46,17 @@ impl Stopping {
         self.stage == Stage::Over
     }
 
-    /// Takes the next step if it is due. Every call also notices that the tree is gone.
-    pub(crate) fn advance(&mut self, now: Instant) {
-        if self.stage == Stage::Over {
+    /// Someone wants it done sooner; a longer grace than the one that runs changes nothing.
+    pub(crate) fn hurry(&mut self, grace: Duration, now: Instant) {
+        if self.stage != Stage::Over && now + grace < self.began + self.grace {
+            self.grace = (now + grace).saturating_duration_since(self.began);
+            self.next = self.next.min(now + grace);
+        }
+    }
+
+    /// Takes the next step if it is due. When a process has ended, it also looks whether the tree is gone.
+    pub(crate) fn advance(&mut self, now: Instant, some_ended: bool) {
+        if self.stage == Stage::Over || now < self.next && !some_ended {
             return;
         }
         // CONT harms nobody and counts.
@@ -62,7 +71,7 @@ impl Stopping {
             Stage::Asked => {
                 (self.signal)(Signal::HUP);
                 self.stage = Stage::Insisted;
-                self.next = self.began + self.grace;
+                self.next = (self.began + self.grace).max(now);
             }
             Stage::Insisted | Stage::Killed => {
                 (self.signal)(Signal::KILL);
@@ -110,10 +119,10 @@ mod tests {
         let at = |ms| start + Duration::from_millis(ms);
         let mut stopping = Stopping::begin(Duration::from_secs(5), start, signal);
         for ms in [0, 500, 1000, 1001, 4999, 5000] {
-            stopping.advance(at(ms));
+            stopping.advance(at(ms), false);
             assert!(!stopping.is_over(), "{ms}");
         }
-        stopping.advance(at(5050));
+        stopping.advance(at(5050), true);
         assert!(stopping.is_over());
         assert_eq!(TREE.take().0, [Signal::TERM, Signal::HUP, Signal::KILL]);
     }
@@ -123,8 +132,25 @@ mod tests {
         TREE.set((Vec::new(), 0));
         let now = Instant::now();
         let mut stopping = Stopping::begin(Duration::from_secs(5), now, signal);
-        stopping.advance(now);
+        stopping.advance(now, true);
         assert!(stopping.is_over());
         assert_eq!(TREE.take().0, [Signal::TERM]);
+    }
+}
+
+#[cfg(test)]
+mod hurry_tests {
+    use super::*;
+
+    #[test]
+    fn a_shorter_grace_counts_and_a_longer_one_does_not() {
+        let start = Instant::now();
+        let mut stopping = Stopping::begin(Duration::from_secs(3600), start, |_| 1);
+        stopping.hurry(Duration::ZERO, start + Duration::from_secs(1));
+        stopping.advance(start + Duration::from_secs(1), false);
+        stopping.hurry(Duration::from_secs(7200), start + Duration::from_secs(1));
+        assert_eq!(stopping.stage, Stage::Insisted);
+        stopping.advance(start + Duration::from_secs(1), false);
+        assert_eq!(stopping.stage, Stage::Killed);
     }
 }

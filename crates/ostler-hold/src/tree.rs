@@ -7,8 +7,26 @@ use rustix::process::{Pid, Signal};
 
 use crate::identity::proc_stat;
 
-/// Process ids of all living descendants of `root`, without `root`.
-pub fn descendants(root: u32) -> Vec<u32> {
+/// The variable that marks every process of a session; its value is the session's id.
+pub const SESSION_MARK: &str = "OSTLER_SESSION_ID";
+/// The variable that marks a daemon.
+pub const DAEMON_MARK: &str = "OSTLER_DAEMON";
+
+/// Whether a process belongs to someone else although it descends from a session: a daemon that was started from
+/// within, or a process of another session that such a daemon started.
+fn is_foreign(pid: u32, session: Option<&str>) -> bool {
+    let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    environ.split(|byte| *byte == 0).any(|entry| match entry.split(|byte| *byte == b'=').next() {
+        Some(name) if name == DAEMON_MARK.as_bytes() => true,
+        Some(name) if name == SESSION_MARK.as_bytes() => {
+            session.is_some_and(|session| entry.get(name.len() + 1..) != Some(session.as_bytes()))
+        }
+        _ => false,
+    })
+}
+
+/// Process ids of all living descendants of `root` that belong to its session, without `root`.
+pub fn descendants(root: u32, session: Option<&str>) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for pid in process_ids() {
         if let Some(stat) = proc_stat(pid).filter(|stat| stat.state != b'Z') {
@@ -19,6 +37,9 @@ pub fn descendants(root: u32) -> Vec<u32> {
     let mut open = vec![root];
     while let Some(parent) = open.pop() {
         for child in children.remove(&parent).unwrap_or_default() {
+            if is_foreign(child, session) {
+                continue;
+            }
             found.push(child);
             open.push(child);
         }
@@ -34,9 +55,9 @@ pub fn process_ids() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// Signals every descendant of `root`; returns how many there were.
-pub fn signal_descendants(root: u32, signal: Signal) -> usize {
-    let pids = descendants(root);
+/// Signals every descendant of `root` that belongs to its session; returns how many there were.
+pub fn signal_descendants(root: u32, session: Option<&str>, signal: Signal) -> usize {
+    let pids = descendants(root, session);
     for pid in &pids {
         if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, signal);

@@ -34,6 +34,8 @@ fn spec(script: &str) -> Spec {
         rows: 24,
         ring: 64 * 1024,
         record: 0,
+        open_files: 0,
+        umask: 0o22,
     }
 }
 
@@ -66,7 +68,7 @@ impl Drop for Session {
     /// Ends the session as its own TERM would, which works however a test has ended.
     fn drop(&mut self) {
         if self.holder.try_wait().is_ok_and(|status| status.is_none()) {
-            ostler_hold::tree::signal_descendants(self.holder.id(), rustix::process::Signal::KILL);
+            ostler_hold::tree::signal_descendants(self.holder.id(), None, rustix::process::Signal::KILL);
             let _ = self.holder.wait();
         }
     }

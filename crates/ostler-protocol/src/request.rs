@@ -99,6 +99,10 @@ pub struct StartRequest {
     pub rows: u16,
     /// Most bytes of recording; 0 for none.
     pub record: u64,
+    /// The caller's limit on open files; 0 if it is not known.
+    pub open_files: u64,
+    /// The caller's umask.
+    pub umask: u32,
 }
 
 /// From where on output is shown.

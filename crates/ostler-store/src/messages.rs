@@ -175,6 +175,16 @@ impl Store {
         Ok(find(&self.connection, session, id)?)
     }
 
+    /// Whether a message of a session has this body.
+    pub fn has_body(&self, session: &str, id: &str, body: &[u8]) -> Result<bool, StoreError> {
+        let sql = "SELECT body = ?3 FROM messages WHERE session = ?1 AND id = ?2";
+        Ok(self
+            .connection
+            .query_row(sql, params![session, id, body], |row| row.get(0))
+            .optional()?
+            .unwrap_or(false))
+    }
+
     /// One message of a session, by its place in the order.
     pub fn message_by_seq(&self, session: &str, seq: u64) -> Result<Option<Message>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM messages WHERE session = ? AND seq = ?");

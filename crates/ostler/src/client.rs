@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ostler_daemon::{Home, HomeError};
-use ostler_hold::{SocketPath, create_private, detach};
+use ostler_hold::{DAEMON_MARK, SESSION_MARK, SocketPath, create_private, detach};
 use ostler_protocol::frame::{self, Frame, FrameError};
 use ostler_protocol::{DaemonInfo, PROTOCOL, Request, Response};
 
@@ -97,7 +97,12 @@ impl Client {
         };
         match Self::greet(stream) {
             Ok(client) => Ok(Some(client)),
-            Err(CallError::Lost | CallError::TimedOut) => Ok(None),
+            Err(CallError::Lost) => Ok(None),
+            Err(CallError::TimedOut) => Err(CommandError::new(
+                Kind::Unreachable,
+                format!("the daemon (see {}) does not answer", home.lock().display()),
+            )
+            .hint("if it is stuck, kill that process: programs under care go on, and the next command starts another")),
             Err(CallError::Command(error)) => Err(error),
         }
     }
@@ -229,17 +234,20 @@ fn start_daemon(home: &Home) -> Result<(), CommandError> {
         .open(home.log())
         .map_err(|error| cannot("write the daemon's log", &error))?;
     let mut command = Command::new(executable()?);
+    // A daemon that is started from within a session is none of that session's processes.
     command.args(["daemon", "run"]).env("OSTLER_HOME", home.path()).current_dir("/");
+    command.env_remove("OSTLER_SESSION").env_remove(SESSION_MARK).env(DAEMON_MARK, "1");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     let mut child = detach(&mut command).spawn().map_err(|error| cannot("start the daemon", &error))?;
     let mut word = String::new();
     if let Some(stdout) = child.stdout.take() {
         let _ = BufReader::new(stdout).read_line(&mut word);
     }
+    // It may end before this command does, and is to leave no zombie then.
+    std::thread::spawn(move || drop(child.wait()));
     if word.starts_with("ready") {
         return Ok(());
     }
-    let _ = child.wait();
     // One that was killed on the way says nothing; the caller tries again.
     let Some(reason) = word.strip_prefix("failed ").map(str::trim) else { return Ok(()) };
     Err(CommandError::new(Kind::Unreachable, format!("the daemon did not start: {reason}"))

@@ -218,6 +218,11 @@ impl Actor {
             self.output.picture(now);
         }
         self.catching_up = self.catching_up.filter(|(_, until)| now < *until);
+        if self.leave_at.is_some_and(|at| now >= at) {
+            // The holder had its time.
+            self.leave_at = None;
+            self.link = None;
+        }
         if self.inspectors.first().is_some_and(|(until, _)| now >= *until) {
             self.inspected(None);
         }
@@ -271,6 +276,12 @@ async fn sleep_until(deadline: Option<Timestamp>) {
         Some(at) => tokio::time::sleep_until(clock::instant(at)).await,
         None => std::future::pending().await,
     }
+}
+
+/// One id for two messages.
+pub(crate) fn reused_id(id: &str) -> Problem {
+    Problem::new(ErrorKind::Conflict, format!("message {id:?} was sent before with another body"))
+        .hint("use another --id for another message")
 }
 
 /// A failure of the store as the client sees it.

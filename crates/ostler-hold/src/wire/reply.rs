@@ -21,11 +21,21 @@ pub enum Outcome {
     Full,
     /// The program has ended.
     Closed,
+    /// The terminal collects lines, and would silently drop the end of one of these.
+    LineTooLong,
 }
 
 impl Outcome {
-    const ALL: [Self; 7] =
-        [Self::Written, Self::Duplicate, Self::Pending, Self::Stale, Self::Corrupt, Self::Full, Self::Closed];
+    const ALL: [Self; 8] = [
+        Self::Written,
+        Self::Duplicate,
+        Self::Pending,
+        Self::Stale,
+        Self::Corrupt,
+        Self::Full,
+        Self::Closed,
+        Self::LineTooLong,
+    ];
 }
 
 /// What a holder says.

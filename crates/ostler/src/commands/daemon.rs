@@ -16,6 +16,8 @@ use crate::output;
 /// How long a daemon may take to leave.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
+/// How long work that blocks may take at the end.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// A log larger than this makes room for a new one.
 const MAX_LOG: u64 = 8 << 20;
 
@@ -106,7 +108,7 @@ fn run_here(home: Home) -> Result<ExitCode, CommandError> {
         .worker_threads(std::thread::available_parallelism().map_or(2, |cores| cores.get().min(4)))
         .enable_all()
         .build()?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let daemon = match ostler_daemon::Daemon::open(home, &executable) {
             Ok(daemon) => daemon,
             Err(error) => {
@@ -118,7 +120,10 @@ fn run_here(home: Home) -> Result<ExitCode, CommandError> {
         announce("ready\n");
         daemon.run().await?;
         Ok(ExitCode::SUCCESS)
-    })
+    });
+    // Whatever still blocks must not keep the lock.
+    runtime.shutdown_timeout(FAREWELL);
+    ended
 }
 
 fn announce(line: &str) {

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ostler_hold::wire::MAX_INPUT;
 use ostler_protocol::{MessageInfo, Proof, Request, Response};
 
 use crate::cli::{Level, Send};
@@ -22,6 +23,12 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
     if body.is_empty() {
         return Err(CommandError::new(Kind::Usage, "there is nothing to send"));
     }
+    if body.len() > MAX_INPUT {
+        let message = format!("{} bytes are too many for one message", body.len());
+        return Err(
+            CommandError::new(Kind::Usage, message).hint(format!("send at most {MAX_INPUT} bytes at a time"))
+        );
+    }
     let wait = match args.wait {
         Level::Queued => Proof::Queued,
         Level::Written => Proof::Written,
@@ -32,9 +39,10 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
     let answer = match client::call_with(&request(wait), Some(&body), Some(timeout)) {
         Err(error) if error.kind == Kind::TimedOut => {
             // The same message again, to learn how far it has got; it is not typed twice.
-            client::call_with(&request(Proof::Queued), Some(&body), Some(Duration::from_secs(5)))?
+            let again = client::call_with(&request(Proof::Queued), Some(&body), Some(Duration::from_secs(5)));
+            again.map_err(|error| name_the_message(error, &id))?
         }
-        other => other?,
+        other => other.map_err(|error| name_the_message(error, &id))?,
     };
     let Response::Message(message) = answer else { return Err(super::unexpected()) };
     report(&message, wait, args.json)
@@ -58,6 +66,15 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
         .hint(format!("it stays queued; ask again with --id {}", message.id)));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A message whose fate is not known may be recorded: sent again under its id, it is not typed twice.
+fn name_the_message(error: CommandError, id: &str) -> CommandError {
+    let known = error.hint.as_ref().map_or_else(String::new, |hint| format!("{hint}; "));
+    match error.kind {
+        Kind::TimedOut | Kind::Unreachable => error.hint(format!("{known}send it again with --id {id}")),
+        _ => error,
+    }
 }
 
 fn because(evidence: &str) -> String {

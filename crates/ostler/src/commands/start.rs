@@ -30,6 +30,8 @@ pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
         cols: args.size.cols,
         rows: args.size.rows,
         record: args.record.map_or(0, |mib| u64::from(mib) * MIB),
+        open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(0),
+        umask: umask(),
     };
     let mut tries = TRIES;
     let session = loop {
@@ -50,4 +52,11 @@ pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
         output::print(&format!("{}\n", session.name))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// This process's umask, read without changing it.
+fn umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o22)
 }

@@ -6,6 +6,9 @@ use ostler_protocol::{Request, Response, SessionInfo, ViewRequest};
 use crate::client::{self, CallError, Client};
 use crate::error::{CommandError, Kind};
 
+/// How often a view that a dying daemon cut short is opened.
+const TRIES: u32 = 5;
+
 /// What a view brings.
 #[derive(Debug)]
 pub(super) enum Event {
@@ -32,11 +35,20 @@ pub(super) struct View {
 /// Opens a view.
 pub(super) fn open(request: ViewRequest) -> Result<View, CommandError> {
     let home = client::home()?;
-    let mut client = Client::connect_or_start(&home)?;
-    match client.call(&Request::View(request), None, None) {
-        Ok(Response::View { session, missing }) => Ok(View { client, session: *session, missing }),
-        Ok(_) => Err(super::unexpected()),
-        Err(error) => Err(lost(error)),
+    let request = Request::View(request);
+    let mut tries = TRIES;
+    loop {
+        let mut client = Client::connect_or_start(&home)?;
+        tries -= 1;
+        match client.call(&request, None, None) {
+            Ok(Response::View { session, missing }) => {
+                return Ok(View { client, session: *session, missing });
+            }
+            Ok(_) => return Err(super::unexpected()),
+            // The daemon died; another one can do as well.
+            Err(CallError::Lost) if tries > 0 => {}
+            Err(error) => return Err(lost(error)),
+        }
     }
 }
 

@@ -294,3 +294,42 @@ fn the_demo_does_what_it_says() {
     let out = home.ok(["demo"]);
     assert!(out.contains("kill -9") && out.contains("\"Ready to ride?\""), "{out}");
 }
+
+#[test]
+fn a_line_that_a_cooked_terminal_would_cut_is_refused_not_claimed() {
+    let home = TestHome::new();
+    home.start_sh("a", "stty -echo; echo ready; cat");
+    home.await_screen("a", "ready");
+    let long = "x".repeat(5_000);
+    home.run(["send", "a", "--raw", &long]).fails(1, &["was not typed", "4095 bytes of a line"]);
+    home.ok(["send", "a", "--raw", &format!("{}\nend\n", "y".repeat(4_000))]);
+    home.await_screen("a", "end");
+}
+
+#[test]
+fn an_id_names_one_message_also_when_its_session_has_ended() {
+    let home = TestHome::new();
+    home.start_sh("a", "read x");
+    home.ok(["send", "a", "--raw", "one\n", "--id", "k"]);
+    home.ok(["wait", "a", "exited"]);
+    assert!(home.ok(["send", "a", "--raw", "one\n", "--id", "k"]).contains("written"));
+    home.run(["send", "a", "--raw", "two\n", "--id", "k"]).fails(1, &["sent before with another body"]);
+}
+
+#[test]
+fn a_program_has_its_callers_limits() {
+    let home = TestHome::new();
+    let out = home.scratch().join("limits");
+    home.daemon_pid();
+    let ostler = crate::support::ostler().display();
+    let inner = format!("ulimit -n > {0}; umask >> {0}", out.display());
+    let script = format!("ulimit -S -n 321; umask 027; exec {ostler} start sh --name a -- -c '{inner}'");
+    let caller = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .env("OSTLER_HOME", home.path())
+        .stdout(Stdio::null())
+        .status();
+    assert!(caller.unwrap().success());
+    home.ok(["wait", "a", "exited"]);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "321\n0027\n");
+}

@@ -318,3 +318,44 @@ fn a_full_screen_is_found_again_even_when_its_beginning_left_the_ring() {
     home.kill_daemon();
     assert_eq!(home.screen("a"), before);
 }
+
+#[test]
+fn a_daemon_started_from_within_a_session_is_not_part_of_it() {
+    let home = TestHome::new();
+    let at_home = format!("OSTLER_HOME={}", home.path().display());
+    let script = format!("read x; {} daemon start; read y", crate::support::ostler().display());
+    let inner =
+        home.json(["start", "sh", "--name", "inner", "--env", &at_home, "--json", "--", "-c", &script]);
+    home.ok(["daemon", "stop"]);
+    // The session itself starts the next daemon, which becomes an orphan under that session's holder.
+    press_enter(&ostler_hold::SessionDir::new(inner["dir"].as_str().unwrap()));
+    let daemon = until("the daemon is up", || serving(&home.path()));
+    let outer = home.start_sh("outer", "read x");
+    home.ok(["stop", "inner", "--grace", "0"]);
+    assert!(is_running(pid(&outer["pid"])) && is_running(daemon));
+    assert_eq!(home.status("outer")["state"], "unknown");
+}
+
+/// Types Enter as a daemon would.
+fn press_enter(dir: &ostler_hold::SessionDir) {
+    use ostler_hold::wire::{Lane, Request, VERSION};
+    let mut stream = ostler_hold::SocketPath::new(&dir.socket()).unwrap().connect().unwrap();
+    let mut bytes = Vec::new();
+    Request::Hello { version: VERSION, token: dir.read_token().unwrap() }.encode(&mut bytes);
+    let enter = Request::Input { lane: Lane::Keys, epoch: 1, seq: 1, crc: crc32(b"\n"), bytes: b"\n" };
+    enter.encode(&mut bytes);
+    stream.write_all(&bytes).unwrap();
+    // The holder reads both frames before it answers the first.
+    std::io::Read::read_exact(&mut stream, &mut [0; 1]).unwrap();
+}
+
+#[test]
+fn a_frozen_holder_does_not_keep_a_session_from_being_stopped() {
+    let home = TestHome::new();
+    let session = home.start_sh("a", "read x");
+    let holder = ostler_hold::Identity::of(ostler_hold_pid(&session)).unwrap();
+    holder.signal(rustix::process::Signal::STOP);
+    home.ok(["stop", "a", "--grace", "0"]);
+    assert!(!is_running(pid(&session["pid"])) && !holder.is_alive());
+    until("the end is noticed", || (home.status("a")["state"] == "exited").then_some(()));
+}

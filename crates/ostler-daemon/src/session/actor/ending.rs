@@ -21,8 +21,8 @@ impl Actor {
     /// Whether there is nothing left to do.
     pub(super) fn is_over(&self) -> bool {
         let recorded = self.unrecorded.is_none() && self.unsettled.is_empty();
-        let left = self.link.is_none() || self.leave_at.is_some_and(|at| clock::now() >= at);
-        self.stood_down || matches!(self.lifecycle.phase(), Phase::Ended(_)) && recorded && left
+        self.stood_down
+            || matches!(self.lifecycle.phase(), Phase::Ended(_)) && recorded && self.link.is_none()
     }
 
     pub(super) fn close(&mut self) {
@@ -59,9 +59,10 @@ impl Actor {
         ending.output = ending.output.max(self.output.offset);
         self.leave_at = Some(now.plus(FAREWELL));
         self.unrecorded = Some(ending);
-        self.record_end().await;
+        // Messages first: nobody comes back to those of a session that has ended.
         let actions = self.typing.ended(self.exit.map(|exit| exit.typed));
         self.perform_typing(actions).await;
+        self.record_end().await;
     }
 
     /// Tries again to record what the store refused.
@@ -75,7 +76,9 @@ impl Actor {
 
     /// Records the end and lets the holder go; tried again until the store takes it.
     async fn record_end(&mut self) {
-        let Some(ending) = self.unrecorded.clone() else { return };
+        let Some(ending) = self.unrecorded.clone().filter(|_| self.unsettled.is_empty()) else {
+            return self.tell_stoppers();
+        };
         let id = self.record.start.id.clone();
         let recorded = self.shared.store.run(move |store| store.session_ended(&id, &ending)).await;
         self.log_store(&recorded);
@@ -85,8 +88,15 @@ impl Actor {
             return;
         }
         self.store_retry_at.get_or_insert(clock::now().plus(STORE_RETRY));
-        // Whoever wants a program gone is told when it is, recorded or not.
-        if self.holder_pid.is_none_or(|holder| tree::descendants(holder).is_empty()) {
+        self.tell_stoppers();
+    }
+
+    /// Whoever wants a program gone is told when it is, recorded or not.
+    fn tell_stoppers(&mut self) {
+        if self
+            .holder_pid
+            .is_none_or(|holder| tree::descendants(holder, Some(&self.record.start.id)).is_empty())
+        {
             self.answer_stoppers();
         }
     }

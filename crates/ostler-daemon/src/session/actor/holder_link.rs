@@ -163,5 +163,6 @@ fn answer(outcome: Outcome, offset: u64) -> Answer {
         Outcome::Corrupt => Answer::Corrupt,
         Outcome::Full => Answer::Full,
         Outcome::Closed => Answer::Closed,
+        Outcome::LineTooLong => Answer::LineTooLong,
     }
 }

@@ -10,7 +10,7 @@ use ostler_protocol::{ErrorKind, Problem};
 use ostler_store::{Accepted, MessageState, NewMessage, Store, StoreError};
 
 use super::ending::STORE_RETRY;
-use super::{Actor, store_problem};
+use super::{Actor, reused_id, store_problem};
 use crate::clock;
 use crate::session::{SendCommand, info};
 
@@ -84,6 +84,10 @@ impl Actor {
                 format!("holder ledger: sequence {seq} was typed by an earlier attempt"),
             ),
             Settled::Failed(Failure::ProgramEnded) => (MessageState::Failed, "the program has ended".into()),
+            Settled::Failed(Failure::LineTooLong) => (
+                MessageState::Failed,
+                "the terminal is in cooked mode and keeps 4095 bytes of a line; send shorter lines".into(),
+            ),
             Settled::Failed(Failure::Unknown) => {
                 (MessageState::Failed, "its holder was killed; whether it was typed is not known".into())
             }
@@ -130,14 +134,7 @@ impl Actor {
         };
         let shown = info::message(&self.record.start.name, &stored);
         match accepted {
-            Accepted::Conflict => {
-                let problem = Problem::new(
-                    ErrorKind::Conflict,
-                    format!("message {:?} was sent before with another body", stored.id),
-                )
-                .hint("use another --id for another message");
-                return drop(queued.send(Err(problem)));
-            }
+            Accepted::Conflict => return drop(queued.send(Err(reused_id(&stored.id)))),
             Accepted::New => self.last_seq = seq,
             Accepted::Known(_) => {}
         }
