@@ -136,19 +136,14 @@ mod tests {
         assert!(stopping.is_over());
         assert_eq!(TREE.take().0, [Signal::TERM]);
     }
-}
-
-#[cfg(test)]
-mod hurry_tests {
-    use super::*;
 
     #[test]
     fn a_shorter_grace_counts_and_a_longer_one_does_not() {
         let start = Instant::now();
-        let mut stopping = Stopping::begin(Duration::from_secs(3600), start, |_| 1);
+        let mut stopping = Stopping::begin(Duration::from_hours(1), start, |_| 1);
         stopping.hurry(Duration::ZERO, start + Duration::from_secs(1));
         stopping.advance(start + Duration::from_secs(1), false);
-        stopping.hurry(Duration::from_secs(7200), start + Duration::from_secs(1));
+        stopping.hurry(Duration::from_hours(2), start + Duration::from_secs(1));
         assert_eq!(stopping.stage, Stage::Insisted);
         stopping.advance(start + Duration::from_secs(1), false);
         assert_eq!(stopping.stage, Stage::Killed);

@@ -213,7 +213,7 @@ impl Actor {
     }
 
     async fn on_deadline(&mut self) {
-        let now = clock::now();
+        let now = clock::steady();
         if self.output.picture_due().is_some_and(|at| now >= at) {
             self.output.picture(now);
         }
@@ -237,7 +237,7 @@ impl Actor {
     /// Gives an event to the lifecycle and does what it says.
     async fn live(&mut self, event: lifecycle::Event) {
         let before = info::describe(self.lifecycle.phase()).0;
-        for action in self.lifecycle.handle(event, clock::now()) {
+        for action in self.lifecycle.handle(event, clock::steady()) {
             match action {
                 lifecycle::Action::Connect => {
                     let dir = self.dir.clone();

@@ -20,7 +20,7 @@ impl Actor {
         match command {
             Command::Info(reply) => drop(reply.send(self.info())),
             Command::Inspect(reply) => {
-                self.inspectors.push((clock::now().plus(INSPECTION), reply));
+                self.inspectors.push((clock::steady().plus(INSPECTION), reply));
                 self.request(&Request::Query);
                 if self.link.is_none() {
                     self.inspected(None);
@@ -50,7 +50,7 @@ impl Actor {
             }
             Command::Stop { grace_ms, done } => self.on_stop(grace_ms, done).await,
             Command::Park(done) => {
-                self.output.picture(clock::now());
+                self.output.picture(clock::steady());
                 let _ = done.send(());
             }
         }

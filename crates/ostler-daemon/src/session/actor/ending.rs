@@ -29,7 +29,7 @@ impl Actor {
         if self.stood_down {
             return;
         }
-        self.output.picture(clock::now());
+        self.output.picture(clock::steady());
         if let Some(mut holder) = self.holder.take() {
             // The connection has ended, so the holder is about to, and nothing else waits for it.
             std::thread::spawn(move || drop(holder.wait()));
@@ -57,7 +57,7 @@ impl Actor {
             drop(self.output.feed(remains.oldest, &remains.bytes));
         }
         ending.output = ending.output.max(self.output.offset);
-        self.leave_at = Some(now.plus(FAREWELL));
+        self.leave_at = Some(clock::steady().plus(FAREWELL));
         self.unrecorded = Some(ending);
         // Messages first: nobody comes back to those of a session that has ended.
         let actions = self.typing.ended(self.exit.map(|exit| exit.typed));
@@ -87,7 +87,7 @@ impl Actor {
             self.request(&Request::Release);
             return;
         }
-        self.store_retry_at.get_or_insert(clock::now().plus(STORE_RETRY));
+        self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
         self.tell_stoppers();
     }
 

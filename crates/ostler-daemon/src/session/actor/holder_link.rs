@@ -35,7 +35,7 @@ impl Actor {
         self.on_welcome(&status).await;
         self.request(&Request::Subscribe { from: self.output.offset, paced: true });
         if self.output.offset < status.written {
-            self.catching_up = Some((status.written, clock::now().plus(CATCH_UP)));
+            self.catching_up = Some((status.written, clock::steady().plus(CATCH_UP)));
         }
         self.live(lifecycle::Event::Connected).await;
         let [_, keys, replies] = status.seqs;
@@ -95,8 +95,8 @@ impl Actor {
         self.catching_up = self.catching_up.filter(|(offset, _)| self.output.offset < *offset);
         if let Some(error) = failed {
             self.on_disconnect(&error.into()).await;
-        } else if self.output.picture_due().is_some_and(|at| clock::now() >= at) {
-            self.output.picture(clock::now());
+        } else if self.output.picture_due().is_some_and(|at| clock::steady() >= at) {
+            self.output.picture(clock::steady());
         }
     }
 
@@ -113,7 +113,7 @@ impl Actor {
                 self.output.gap(from, resumed);
             }
             Reply::Input { outcome, offset, .. } => {
-                let actions = self.typing.answered(answer(outcome, offset), clock::now());
+                let actions = self.typing.answered(answer(outcome, offset), clock::steady());
                 self.perform_typing(actions).await;
             }
             Reply::Exited(record) => {

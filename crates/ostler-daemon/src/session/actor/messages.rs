@@ -38,7 +38,7 @@ impl Actor {
                     if recorded.is_err() {
                         // Not recorded is not told; it is tried again.
                         self.unsettled.insert(seq, settled);
-                        self.store_retry_at.get_or_insert(clock::now().plus(STORE_RETRY));
+                        self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
                     }
                 }
                 typing::Action::StandDown => {
@@ -60,8 +60,8 @@ impl Actor {
                     Ok(None) => return tracing::error!(seq, "a queued message has no record"),
                     Err(error) => {
                         // Not offered, so not typed: as if the holder had no room yet.
-                        tracing::warn!(%error, "a message has to wait for the store");
-                        let waiting = self.typing.answered(Answer::Full, clock::now());
+                        tracing::debug!(%error, "a message has to wait for the store");
+                        let waiting = self.typing.answered(Answer::Full, clock::steady());
                         debug_assert!(waiting.is_empty());
                         return;
                     }
