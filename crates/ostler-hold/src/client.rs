@@ -52,7 +52,8 @@ impl Client {
 
     /// Reads what has arrived; `false` when the peer is gone.
     pub(crate) fn receive(&mut self) -> bool {
-        let mut buffer = [0u8; 16 * 1024];
+        // Small, since it is on the stack of a process that exists once per session.
+        let mut buffer = [0u8; 4 * 1024];
         loop {
             match self.stream.read(&mut buffer) {
                 Ok(0) => return false,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use ostler_cast::Header;
 
@@ -17,6 +18,9 @@ use crate::spec::Spec;
 
 /// Smallest ring: below it, output would be cut into too many pieces.
 const MIN_RING: usize = 16 * 1024;
+
+/// How long a program that prints much at once waits for the daemon that started it.
+const FIRST_READER: Duration = Duration::from_secs(2);
 
 /// Runs a holder for the session directory `dir`. The spec comes on standard input, which stays open: its
 /// lock is how others know that the holder lives. Standard output gets one line, `ready PID` or
@@ -70,6 +74,7 @@ fn prepare(dir: &SessionDir) -> io::Result<Holder> {
         rows: spec.rows,
         ledger: Ledger::default(),
         clients: Vec::new(),
+        first_reader_until: Some(Instant::now() + FIRST_READER),
         typist: None,
         reaped: None,
         reaped_some: false,

@@ -48,6 +48,8 @@ pub(crate) struct Holder {
     pub(crate) rows: u16,
     pub(crate) ledger: Ledger,
     pub(crate) clients: Vec<Client>,
+    /// Until when the first reader is waited for, if none has come yet.
+    pub(crate) first_reader_until: Option<Instant>,
     /// The client that waits for the frame under way.
     pub(crate) typist: Option<usize>,
     pub(crate) reaped: Option<Reaped>,
@@ -142,8 +144,13 @@ impl Holder {
         [held_until, retry, leave, stop].into_iter().flatten().min()
     }
 
-    /// Until when output is not read, for the sake of a reader.
+    /// Until when output is not read, for the sake of a reader: one that is a little behind, or the one that
+    /// started the session and is about to come.
     fn held_until(&self, now: Instant) -> Option<Instant> {
+        let half_full = self.ring.written() >= self.ring.capacity() as u64 / 2;
+        if let Some(until) = self.first_reader_until.filter(|until| now < *until && half_full) {
+            return Some(until);
+        }
         self.clients.iter().filter_map(|client| client.holds_back(&self.ring, now)).max()
     }
 
@@ -350,7 +357,10 @@ impl Holder {
         }
         match request {
             Request::Hello { .. } => {}
-            Request::Subscribe { from, paced } => self.clients[index].subscribe(from, paced, now),
+            Request::Subscribe { from, paced } => {
+                self.first_reader_until = None;
+                self.clients[index].subscribe(from, paced, now);
+            }
             Request::Input { lane, epoch, seq, crc, bytes } => {
                 let known = seq <= self.ledger.seqs()[lane.index()];
                 let verdict = if known || self.would_keep(bytes) {

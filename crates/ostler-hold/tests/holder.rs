@@ -232,6 +232,20 @@ fn too_old_an_offset_is_answered_with_what_is_missing() {
 }
 
 #[test]
+fn output_of_the_first_moments_waits_for_the_first_reader() {
+    let mut session = start("head -c 200000 /dev/zero | tr '\\0' a; echo END");
+    until("the program has begun", || {
+        let (_, status) = session.connect().welcomed();
+        (status.written >= 32 * 1024).then_some(())
+    });
+    let (mut reader, _) = session.connect().welcomed();
+    reader.ask(&Request::Subscribe { from: 0, paced: true });
+    reader.hear_text("END");
+    assert!(reader.output.starts_with(&vec![b'a'; 200_000]));
+    session.wait_gone();
+}
+
+#[test]
 fn input_is_typed_once_whole_and_in_order_whatever_is_repeated() {
     let session = start("stty raw -echo; echo ready; head -c 120005 | cksum; read x");
     let (mut connection, _) = session.connect().welcomed();
