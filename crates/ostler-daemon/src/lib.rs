@@ -2,10 +2,10 @@
 //!
 //! # Theory of operation
 //!
-//! The daemon owns no terminal. Each session has an [`actor`](session) that alone holds its state: it talks to
+//! The daemon owns no terminal. Each session has an actor that alone holds its state: it talks to
 //! the session's holder, feeds output to a screen, asks the machines of `ostler-core` what to do, commits what
 //! must not be lost to the store, and only then acts. Clients of the command line are served by
-//! [`connection`]s, which hold tickets to actors. Killing the daemon loses nothing: the next one reads the
+//! connections, which hold tickets to actors. Killing the daemon loses nothing: the next one reads the
 //! record, finds the holders by their directories, and goes on where the ledgers say the last one stopped.
 //!
 //! Nothing polls. The daemon wakes for bytes on a socket, for a deadline that a machine named, or for a

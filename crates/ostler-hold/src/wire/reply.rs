@@ -122,7 +122,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Reads a frame as [`split_frame`] returned it; `None` for a type this version does not know.
+    /// Reads a frame as [`super::split_frame`] returned it; `None` for a type this version does not know.
     pub fn decode(frame: &'a [u8]) -> Result<Option<Self>, WireError> {
         let mut fields = Fields(frame);
         Ok(Some(match fields.u8()? {

@@ -40,7 +40,7 @@ pub enum Request<'a> {
         /// Rows.
         rows: u16,
     },
-    /// Asks for [`Reply::Status`].
+    /// Asks for [`super::Reply::Status`].
     Query,
     /// Ends the whole process tree: TERM, and KILL for what is left after the grace time.
     Stop {
@@ -81,7 +81,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Reads a frame as [`split_frame`] returned it.
+    /// Reads a frame as [`super::split_frame`] returned it.
     pub fn decode(frame: &'a [u8]) -> Result<Self, WireError> {
         let mut fields = Fields(frame);
         Ok(match fields.u8()? {
