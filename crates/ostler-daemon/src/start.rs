@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ostler_core::{SessionName, environment};
 use ostler_hold::{DAEMON_MARK, DEFAULT_RING, Launched, SESSION_MARK, SessionDir, Spec};
@@ -16,6 +17,10 @@ use crate::{clock, programs};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
+
+/// How often a session that an interrupted request started is looked at, and how long between the looks.
+const LOOKS: u32 = 250;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Starts what the request says, once: the same request again finds the session it started.
 pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<SessionInfo, Problem> {
@@ -61,11 +66,19 @@ async fn known(shared: &Shared, id: &str) -> Result<Option<SessionInfo>, Problem
     let found =
         shared.store.run(move |store| store.session(&wanted)).await.map_err(|error| store_problem(&error))?;
     let Some(session) = found else { return Ok(None) };
-    if let Some(handle) = shared.sessions.get(id)
-        && let Ok(info) = handle.ask(Command::Info).await
-    {
-        return Ok(Some(info));
+    // Its holder may be on the way still, if the daemon that started it was killed a moment ago.
+    for _ in 0..LOOKS {
+        let Some(handle) = shared.sessions.get(id) else { break };
+        match handle.ask(Command::Info).await {
+            Ok(info) if info.pid.is_some() || info.exit.is_some() => return Ok(Some(info)),
+            Ok(_) => tokio::time::sleep(BETWEEN_LOOKS).await,
+            Err(_) => break,
+        }
     }
+    let wanted = id.to_owned();
+    let found =
+        shared.store.run(move |store| store.session(&wanted)).await.map_err(|error| store_problem(&error))?;
+    let session = found.unwrap_or(session);
     Ok(Some(ended_info(&session)))
 }
 

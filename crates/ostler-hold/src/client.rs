@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use crate::ring::Ring;
 use crate::wire::{self, Reply};
 
-/// Most output in one frame.
-const CHUNK: usize = 64 * 1024;
+/// Most output in one frame. The kernel takes a write of this size whole or not at all, so that no rest of a frame
+/// has to be kept.
+const CHUNK: usize = 32 * 1024 - 64;
 /// How long a paced reader may take nothing before the program no longer waits for it. A daemon on a busy
 /// machine gets no time for a second or more; one that takes longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use crate::codec::{Fields, Put, Truncated};
 
-/// Bytes of output kept unless told otherwise.
-pub const DEFAULT_RING: u32 = 256 * 1024;
+/// Bytes of output kept unless told otherwise: with the ring's header, 64 whole pages.
+pub const DEFAULT_RING: u32 = 256 * 1024 - 64;
 const VERSION: u16 = 1;
 
 /// One program under care. Its environment is the holder's own.

@@ -506,7 +506,7 @@ fn a_writer_left_in_the_background_does_not_keep_a_session_from_ending() {
 #[test]
 fn a_flood_that_nobody_sees_blocks_nobody_and_its_loss_is_told() {
     const BYTES: u64 = 20_000_000;
-    const KEPT: u64 = 256 * 1024;
+    const KEPT: u64 = ostler_hold::DEFAULT_RING as u64;
     let home = TestHome::new();
     let file = |name: &str| home.scratch().join(name).display().to_string();
     let unseen = |end: &str| {
