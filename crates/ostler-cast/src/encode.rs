@@ -35,6 +35,12 @@ impl Encoder {
         self.input.event(at, b'i', bytes, out);
     }
 
+    /// Records that something was typed, and not what: an input event without text.
+    pub fn typed(&mut self, at: Duration, out: &mut Vec<u8>) {
+        begin(out, at, b'i');
+        end(out);
+    }
+
     /// Records a new size of the terminal.
     pub fn resize(&mut self, at: Duration, cols: u16, rows: u16, out: &mut Vec<u8>) {
         begin(out, at, b'r');

@@ -17,6 +17,10 @@ pub struct Header {
     pub command: Option<String>,
     /// The program's `TERM`, kept in the header's `env` object.
     pub term: Option<String>,
+    /// The agent that was recorded, kept in the header's `ostler` object.
+    pub agent: Option<String>,
+    /// The agent's version, kept there too.
+    pub agent_version: Option<String>,
 }
 
 /// Renders the header as the first line of a file, newline included.
@@ -35,6 +39,15 @@ pub fn header_line(header: &Header) -> String {
     if let Some(term) = &header.term {
         line.extend_from_slice(b",\"env\":{\"TERM\":");
         push_string(&mut line, term);
+        line.push(b'}');
+    }
+    if let Some(agent) = &header.agent {
+        line.extend_from_slice(b",\"ostler\":{\"agent\":");
+        push_string(&mut line, agent);
+        if let Some(version) = &header.agent_version {
+            line.extend_from_slice(b",\"version\":");
+            push_string(&mut line, version);
+        }
         line.push(b'}');
     }
     line.extend_from_slice(b"}\n");
@@ -59,14 +72,16 @@ mod tests {
             height: 40,
             timestamp: Some(1_700_000_000),
             title: Some("a \"quoted\"\ntitle".into()),
-            command: Some("claude --resume".into()),
+            command: Some("agent --resume".into()),
             term: Some("xterm-256color".into()),
+            agent: Some("agent".into()),
+            agent_version: Some("1.2.3".into()),
         };
         assert_eq!(
             header_line(&header),
             "{\"version\":2,\"width\":120,\"height\":40,\"timestamp\":1700000000,\
-             \"title\":\"a \\\"quoted\\\"\\ntitle\",\"command\":\"claude --resume\",\
-             \"env\":{\"TERM\":\"xterm-256color\"}}\n"
+             \"title\":\"a \\\"quoted\\\"\\ntitle\",\"command\":\"agent --resume\",\
+             \"env\":{\"TERM\":\"xterm-256color\"},\"ostler\":{\"agent\":\"agent\",\"version\":\"1.2.3\"}}\n"
         );
     }
 }

@@ -87,6 +87,14 @@ struct RawHeader {
     title: Option<String>,
     command: Option<String>,
     env: Option<std::collections::BTreeMap<String, serde_json::Value>>,
+    #[serde(default)]
+    ostler: RawAgent,
+}
+
+#[derive(Default, Deserialize)]
+struct RawAgent {
+    agent: Option<String>,
+    version: Option<String>,
 }
 
 impl Recording {
@@ -130,6 +138,8 @@ fn parse_header(line: usize, text: &str) -> Result<Header, CastError> {
         title: raw.title,
         command: raw.command,
         term: term.map(str::to_owned),
+        agent: raw.ostler.agent,
+        agent_version: raw.ostler.version,
     })
 }
 

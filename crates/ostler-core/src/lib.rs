@@ -13,13 +13,16 @@
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
+pub mod detector;
 pub mod environment;
+pub mod fact;
 pub mod lifecycle;
 pub mod name;
 pub mod state;
 pub mod time;
 pub mod typing;
 
+pub use fact::{Asking, Fact, Failure, Usage};
 pub use name::SessionName;
 pub use state::State;
 pub use time::Timestamp;

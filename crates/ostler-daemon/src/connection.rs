@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ostler_core::State;
 use ostler_protocol::frame::FrameError;
 use ostler_protocol::{
-    DaemonInfo, ErrorKind, EventInfo, PROTOCOL, Problem, Proof, Request, Response, SessionInfo,
+    DaemonInfo, ErrorKind, EventInfo, Explanation, PROTOCOL, Problem, Proof, Request, Response, SessionInfo,
 };
 use ostler_store::Store;
 use tokio::net::UnixStream;
@@ -15,7 +15,7 @@ use crate::daemon::Control;
 use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
 use crate::session::{Command, SendCommand, ended_info, message_info, reused_id, store_problem};
-use crate::{clock, start, stop, view};
+use crate::{clock, hooks, start, stop, view};
 
 /// Most events in one answer.
 const MAX_EVENTS: u32 = 1_000;
@@ -87,6 +87,7 @@ impl Connection {
             Request::Start(request) => start::start(&self.shared, *request).await.map(session),
             Request::List { all } => self.list(all).await,
             Request::Status { name } => self.status(&name).await.map(session),
+            Request::Explain { name } => self.explain(&name).await,
             Request::Send { name, id, wait } => {
                 let body = self.stream.next().await?.bytes()?;
                 self.send(&name, id, body, wait).await?
@@ -94,6 +95,10 @@ impl Connection {
             Request::Wait { name, states } => self.wait(&name, &states).await?.map(session),
             Request::Stop { name, grace_ms } => stop::stop(&self.shared, &name, grace_ms).await.map(session),
             Request::Events { name, after, follow } => self.events(name, after, follow).await?,
+            Request::Hook(report) => {
+                let payload = self.stream.next().await?.bytes()?;
+                hooks::receive(&self.shared, *report, payload).await
+            }
             Request::Shutdown => {
                 self.control.shut_down();
                 Ok(Response::Done)
@@ -144,6 +149,20 @@ impl Connection {
                 Err(_) => self.recorded(&handle.id).await,
             },
             Found::Ended(session) => Ok(ended_info(&session)),
+        }
+    }
+
+    async fn explain(&self, name: &str) -> Result<Response, Problem> {
+        let explained = |explanation| Response::Explanation(Box::new(explanation));
+        let ended = |session| {
+            explained(Explanation { session, signals: Vec::new(), rules: Vec::new(), files: Vec::new() })
+        };
+        match self.shared.find(name).await? {
+            Found::Live(handle) => match handle.ask(Command::Explain).await {
+                Ok(explanation) => Ok(explained(explanation)),
+                Err(_) => self.recorded(&handle.id).await.map(ended),
+            },
+            Found::Ended(session) => Ok(ended(ended_info(&session))),
         }
     }
 

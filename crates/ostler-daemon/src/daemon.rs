@@ -15,10 +15,12 @@ use tokio::net::UnixListener;
 use tokio::sync::watch;
 
 use crate::home::Home;
+use crate::hooks::{self, Hooks};
+use crate::knowledge::Knowledge;
 use crate::registry::{Sessions, Shared};
 use crate::session::{Command, Origin};
 use crate::store_thread::StoreHandle;
-use crate::{clock, connection, programs};
+use crate::{clock, edits, connection, programs};
 
 /// Number of the signal for a reached limit on file sizes, on Linux.
 const SIGXFSZ: i32 = 25;
@@ -80,7 +82,9 @@ impl Control {
 
 impl Daemon {
     /// Takes the lock, opens the record, listens, and takes up every session that is recorded as running.
-    pub fn open(home: Home, executable: &Path) -> Result<Self, StartupError> {
+    ///
+    /// `answer_status` says whether programs are told that their status is understood (OSC 7501).
+    pub fn open(home: Home, executable: &Path, answer_status: bool) -> Result<Self, StartupError> {
         let unusable = |source| StartupError::Home { home: home.path().to_owned(), source };
         create_private(home.path()).map_err(unusable)?;
         let lock = take_lock(&home)?;
@@ -104,7 +108,11 @@ impl Daemon {
             store: StoreHandle::spawn(store).map_err(unusable)?,
             epoch,
             launcher: Arc::new(programs::launcher(executable)),
+            executable: executable.into(),
             sessions: Sessions::default(),
+            hooks: Arc::new(Hooks::default()),
+            knowledge: Arc::new(Knowledge::new(&home)),
+            answer_status,
             home: Arc::new(home),
         };
         for record in sessions {
@@ -124,6 +132,8 @@ impl Daemon {
         // A limit on file sizes makes writes fail, not the daemon die.
         let _file_size = signal(SignalKind::from_raw(SIGXFSZ))?;
         tracing::info!(home = %self.shared.home.path().display(), epoch = self.shared.epoch, "daemon runs");
+        tokio::spawn(hooks::replay_spool(self.shared.clone()));
+        tokio::spawn(edits::follow(self.shared.clone()));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {

@@ -8,8 +8,14 @@ use std::path::{Path, PathBuf};
 /// It is `$OSTLER_HOME`, else `$XDG_STATE_HOME/ostler`, else `~/.local/state/ostler`. Sockets live here too
 /// and not in `$XDG_RUNTIME_DIR`: that one vanishes at logout while programs under care run on, and it is not
 /// set for a cron job or a service, which would then find another daemon than the user's shell does.
+///
+/// What users write themselves is in `$XDG_CONFIG_HOME/ostler` or `~/.config/ostler`; with `$OSTLER_HOME`, in
+/// `config` there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Home(PathBuf);
+pub struct Home {
+    state: PathBuf,
+    config: PathBuf,
+}
 
 /// There is no directory to keep state in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,53 +29,77 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// Decides on the directory from the values of `OSTLER_HOME`, `XDG_STATE_HOME` and `HOME`.
-    pub fn resolve(
-        ostler_home: Option<OsString>,
-        state_home: Option<OsString>,
-        user_home: Option<OsString>,
-    ) -> Result<Self, HomeError> {
-        let given = |value: Option<OsString>| value.filter(|value| !value.is_empty());
-        if let Some(path) = given(ostler_home) {
-            return if Path::new(&path).is_absolute() {
-                Ok(Self(path.into()))
-            } else {
-                Err(HomeError::Relative(path))
-            };
+    /// Decides on the directory from environment variables: `OSTLER_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME`
+    /// and `HOME`.
+    pub fn resolve(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, HomeError> {
+        let given = |name| variable(name).filter(|value| !value.is_empty());
+        if let Some(path) = given("OSTLER_HOME") {
+            let state = PathBuf::from(&path);
+            let config = state.join("config");
+            return if state.is_absolute() { Ok(Self { state, config }) } else { Err(HomeError::Relative(path)) };
         }
-        let state = given(state_home).map(PathBuf::from).filter(|path| path.is_absolute());
-        let fallback = || given(user_home).map(|home| Path::new(&home).join(".local/state"));
-        state.or_else(fallback).map(|state| Self(state.join("ostler"))).ok_or(HomeError::Unset)
+        let directory = |name, usual: &str| {
+            let set = given(name).map(PathBuf::from).filter(|path| path.is_absolute());
+            set.or_else(|| Some(Path::new(&given("HOME")?).join(usual))).map(|dir| dir.join("ostler"))
+        };
+        let state = directory("XDG_STATE_HOME", ".local/state").ok_or(HomeError::Unset)?;
+        let config = directory("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| state.join("config"));
+        Ok(Self { state, config })
     }
 
     /// The directory itself.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.state
+    }
+
+    /// What users write about agents.
+    pub fn agents(&self) -> PathBuf {
+        self.config.join("agents")
+    }
+
+    /// What users set for all sessions.
+    pub fn settings(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    /// What programs said when they were asked what they are.
+    pub fn identities(&self) -> PathBuf {
+        self.state.join("identities.json")
+    }
+
+    /// Copies of the project files that a person trusts.
+    pub fn trusted(&self) -> PathBuf {
+        self.state.join("trusted")
+    }
+
+    /// Reports of hooks that found no daemon.
+    pub fn spool(&self) -> PathBuf {
+        self.state.join("spool")
     }
 
     /// Locked by the daemon that serves this home.
     pub fn lock(&self) -> PathBuf {
-        self.0.join("daemon.lock")
+        self.state.join("daemon.lock")
     }
 
     /// Where the daemon listens.
     pub fn socket(&self) -> PathBuf {
-        self.0.join("daemon.sock")
+        self.state.join("daemon.sock")
     }
 
     /// The record.
     pub fn database(&self) -> PathBuf {
-        self.0.join("ostler.db")
+        self.state.join("ostler.db")
     }
 
     /// The daemon's log.
     pub fn log(&self) -> PathBuf {
-        self.0.join("daemon.log")
+        self.state.join("daemon.log")
     }
 
     /// Directories of the sessions.
     pub fn sessions(&self) -> PathBuf {
-        self.0.join("sessions")
+        self.state.join("sessions")
     }
 }
 
@@ -79,9 +109,15 @@ mod tests {
 
     #[test]
     fn the_most_specific_setting_wins() {
-        let resolve = |a: &str, b: &str, c: &str| {
-            let value = |text: &str| (!text.is_empty()).then(|| OsString::from(text));
-            Home::resolve(value(a), value(b), value(c)).map(|home| home.path().display().to_string())
+        let resolve = |ostler: &str, state: &str, home: &str| {
+            let value = |name: &str| match name {
+                "OSTLER_HOME" => Some(ostler),
+                "XDG_STATE_HOME" => Some(state),
+                "HOME" => Some(home),
+                _ => None,
+            };
+            let resolved = Home::resolve(|name| value(name).filter(|value| !value.is_empty()).map(OsString::from));
+            resolved.map(|home| home.path().display().to_string())
         };
         assert_eq!(resolve("/o", "/s", "/h"), Ok("/o".into()));
         assert_eq!(resolve("", "/s", "/h"), Ok("/s/ostler".into()));

@@ -11,21 +11,32 @@
 //! Nothing polls. The daemon wakes for bytes on a socket, for a deadline that a machine named, or for a
 //! client; with nothing to do it sleeps.
 
+pub mod choice;
 mod clock;
 mod connection;
 mod daemon;
+mod edits;
 mod evidence;
 mod frame_stream;
 mod home;
+mod hooks;
+pub mod identity;
+mod knowledge;
 mod link;
+mod preparation;
+pub mod presets;
+mod process;
 mod programs;
 mod registry;
 mod session;
+pub mod settings;
 mod snapshot;
 mod start;
 mod stop;
 mod store_thread;
 mod survivors;
+#[cfg_attr(not(test), expect(dead_code, reason = "the transcript tail opens files with it"))]
+mod trusted_path;
 mod view;
 
 pub use daemon::{Daemon, StartupError};

@@ -1,6 +1,7 @@
 //! The sessions that are looked after now.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use ostler_protocol::{ErrorKind, Problem};
 use ostler_store::Session;
 
 use crate::home::Home;
+use crate::hooks::Hooks;
+use crate::knowledge::Knowledge;
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
 
@@ -24,7 +27,13 @@ pub(crate) struct Shared {
     /// Number of this daemon; holders refuse input of earlier ones.
     pub(crate) epoch: u64,
     pub(crate) launcher: Arc<Launcher>,
+    /// The program that hooks are to call.
+    pub(crate) executable: Arc<Path>,
     pub(crate) sessions: Sessions,
+    pub(crate) hooks: Arc<Hooks>,
+    pub(crate) knowledge: Arc<Knowledge>,
+    /// Whether programs are told that their status is understood (OSC 7501).
+    pub(crate) answer_status: bool,
 }
 
 /// Tickets to the actors, by session id.
@@ -73,7 +82,10 @@ pub(crate) enum Found {
 impl Shared {
     /// Starts an actor for a session.
     pub(crate) fn look_after(&self, record: Session, origin: Origin) -> SessionHandle {
-        let (actor, handle) = Actor::new(self.clone(), record, &origin);
+        let start = &record.start;
+        let (agent, version) = (start.agent.as_deref(), start.agent_version.as_deref());
+        let known = self.knowledge.of(agent, version, start.cwd.as_ref());
+        let (actor, handle) = Actor::new(self.clone(), record, known, &origin);
         self.sessions.insert(handle.clone());
         let (shared, id) = (self.clone(), handle.id.clone());
         let task = tokio::spawn(actor.run(origin));

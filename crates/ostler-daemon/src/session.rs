@@ -5,9 +5,9 @@ mod ended;
 mod info;
 mod output;
 
-use ostler_core::State;
+use ostler_core::{State, Timestamp};
 use ostler_hold::SessionDir;
-use ostler_protocol::{MessageInfo, Problem, SessionInfo};
+use ostler_protocol::{Explanation, MessageInfo, Problem, SessionInfo};
 use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Info(oneshot::Sender<SessionInfo>),
     /// Tell about the session, its terminal's settings included.
     Inspect(oneshot::Sender<SessionInfo>),
+    /// Tell why the session is in its state.
+    Explain(oneshot::Sender<Explanation>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     ViewerGone { viewer: u64 },
     /// End the session; the answer comes when its processes are gone.
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
+    /// Hear what the agent's hook saw.
+    Hook(Box<HookCommand>),
     /// The daemon is about to end: put the screen on disk.
     Park(oneshot::Sender<()>),
 }
@@ -47,6 +51,23 @@ pub(crate) struct SendCommand {
     pub(crate) queued: oneshot::Sender<Result<MessageInfo, Problem>>,
     /// Gets the message when it is settled.
     pub(crate) settled: oneshot::Sender<MessageInfo>,
+}
+
+/// What an agent's hook saw.
+#[derive(Debug)]
+pub(crate) struct HookCommand {
+    /// Names the report, for the log.
+    pub(crate) id: String,
+    /// The agent whose hook it is.
+    pub(crate) agent: Option<String>,
+    /// The agent's name for what happened.
+    pub(crate) event: String,
+    /// What the agent says about it: untrusted, perhaps cut short.
+    pub(crate) payload: Vec<u8>,
+    /// When it happened.
+    pub(crate) at: Timestamp,
+    /// Gets what the hook is to print, where it can give its agent context.
+    pub(crate) print: Option<oneshot::Sender<Option<String>>>,
 }
 
 /// The screen at one moment.

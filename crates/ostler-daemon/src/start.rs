@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ostler_core::{SessionName, environment};
-use ostler_hold::{DAEMON_MARK, DEFAULT_RING, Launched, SESSION_MARK, SessionDir, Spec};
+use ostler_hold::{DAEMON_MARK, DEFAULT_RING, LaunchError, Launched, SESSION_MARK, SessionDir, Spec};
 use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{Ending, NewSession, Session, StoreError};
 
 use crate::registry::Shared;
 use crate::session::{Command, Origin, ended_info, store_problem};
-use crate::{clock, programs};
+use crate::preparation::{self, Found};
+use crate::{clock, hooks, identity};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
@@ -28,27 +29,44 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
         return Ok(session);
     }
     let cwd = PathBuf::from(OsString::from(request.cwd.clone()));
-    let env = environment(&request);
+    let mut env = environment(&request);
     let path =
         env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
-    let argv0 = OsString::from(request.program.clone());
-    let (name, dir) = (argv0.clone(), cwd.clone());
+    let (home, asked, dir) = (shared.home.clone(), request.program.clone(), cwd.clone());
     // A dead network file system must not hold up the others.
-    let look = move || dir.is_dir().then(|| programs::find(&name, &path, &dir));
+    let look = move || dir.is_dir().then(|| preparation::find(&home, &asked, &path, &dir));
     let Ok(Some(found)) = tokio::task::spawn_blocking(look).await else {
         return Err(Problem::new(ErrorKind::Usage, format!("there is no directory {}", cwd.display()))
             .hint("give an existing one with --cwd"));
     };
-    let program = found.map_err(|error| {
-        Problem::new(ErrorKind::Failed, error.to_string())
-            .hint("check the name, or give the program's full path")
-    })?;
-    let session = record(shared, &request, &cwd).await?;
+    let Found { program, argv0, mut agent } = found?;
+    let mut version = None;
+    if let Some(candidate) = &agent {
+        let identity = identity::identify(&shared.home, &candidate.agent, &program, &env, &cwd).await;
+        if identity.is_agent {
+            version = identity.version.map(|version| version.to_string());
+        } else if candidate.named {
+            return Err(preparation::wrong_program(&candidate.agent, &program, &identity.said));
+        } else {
+            agent = None;
+        }
+    }
+    let agent = agent.map(|candidate| candidate.agent);
+    let session = record(shared, &request, &cwd, agent.as_deref().map(|agent| &*agent.name), version).await?;
+    let mut args: Vec<OsString> = request.args.into_iter().map(OsString::from).collect();
+    if let Some(agent) = &agent {
+        let prepared = preparation::prepare(shared, agent, &session, &mut args, &mut env, request.hooks).await;
+        if let Err(error) = prepared {
+            return Err(failed(shared, &session.id, format!("its hooks cannot be set up: {error}")).await);
+        }
+    }
     let size = Size::clamped(request.cols, request.rows);
     let spec = Spec {
         program,
         argv0,
-        args: request.args.into_iter().map(OsString::from).collect(),
+        args,
+        agent: session.agent.clone().unwrap_or_default(),
+        agent_version: session.agent_version.clone().unwrap_or_default(),
         cwd,
         cols: size.cols,
         rows: size.rows,
@@ -86,7 +104,7 @@ async fn known(shared: &Shared, id: &str) -> Result<Option<SessionInfo>, Problem
 fn environment(request: &StartRequest) -> Vec<(OsString, OsString)> {
     let inherited = request.env.iter().filter(|(name, value)| {
         !environment::is_dropped(name.as_bytes(), value.as_bytes())
-            && ![SESSION_MARK, DAEMON_MARK].iter().any(|mark| name.as_bytes() == mark.as_bytes())
+            && ![SESSION_MARK, DAEMON_MARK].iter().chain(&hooks::VARIABLES).any(|mark| name.as_bytes() == mark.as_bytes())
     });
     let text = |text: &str| OsText::from(text);
     let own = [
@@ -102,7 +120,13 @@ fn environment(request: &StartRequest) -> Vec<(OsString, OsString)> {
 }
 
 /// Records that the session is wanted, under a free name.
-async fn record(shared: &Shared, request: &StartRequest, cwd: &Path) -> Result<NewSession, Problem> {
+async fn record(
+    shared: &Shared,
+    request: &StartRequest,
+    cwd: &Path,
+    agent: Option<&str>,
+    agent_version: Option<String>,
+) -> Result<NewSession, Problem> {
     let sessions = shared.home.sessions();
     let command: Vec<String> =
         std::iter::once(&request.program).chain(&request.args).map(OsText::lossy).collect();
@@ -116,6 +140,8 @@ async fn record(shared: &Shared, request: &StartRequest, cwd: &Path) -> Result<N
         dir: sessions.join(&request.id).display().to_string(),
         created: clock::now(),
         command,
+        agent: agent.map(str::to_owned),
+        agent_version,
     };
     if Path::new(&session.dir).as_os_str().as_bytes() != sessions.join(&request.id).as_os_str().as_bytes() {
         return Err(Problem::new(ErrorKind::Usage, "OSTLER_HOME is not valid UTF-8"));
@@ -150,12 +176,22 @@ async fn launch(
 ) -> Result<SessionInfo, Problem> {
     env.push(("OSTLER_SESSION".into(), session.name.clone().into()));
     let (launcher, dir) = (shared.launcher.clone(), SessionDir::new(&session.dir));
-    let outcome = tokio::task::spawn_blocking(move || launcher.launch(&dir, &spec, env)).await;
+    let home = shared.home.clone();
+    let outcome = tokio::task::spawn_blocking(move || {
+        env.extend(hooks::environment(&home, &dir).map_err(LaunchError::Directory)?);
+        launcher.launch(&dir, &spec, env)
+    })
+    .await;
     let reason = match outcome {
         Ok(Ok(running)) => return take_up(shared, session, running).await,
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     };
+    Err(failed(shared, &session.id, reason).await)
+}
+
+/// Records that a session could not be started, and why.
+async fn failed(shared: &Shared, id: &str, reason: String) -> Problem {
     let ending = Ending {
         kind: "failed".into(),
         status: None,
@@ -166,8 +202,9 @@ async fn launch(
         cpu_us: 0,
         max_rss_kib: 0,
     };
-    let _ = shared.store.run(move |store| store.session_ended(&session.id, &ending)).await;
-    Err(Problem::new(ErrorKind::Failed, reason).hint("ostler doctor shows what is found and what is missing"))
+    let id = id.to_owned();
+    let _ = shared.store.run(move |store| store.session_ended(&id, &ending)).await;
+    Problem::new(ErrorKind::Failed, reason).hint("ostler doctor shows what is found and what is missing")
 }
 
 /// Gives a session whose program runs to an actor.
@@ -176,7 +213,7 @@ async fn take_up(shared: &Shared, session: NewSession, launched: Launched) -> Re
     // If this cannot be recorded now, the actor does so when it meets the holder.
     let recorded = shared.store.run(move |store| store.session_started(&id, pid, at)).await;
     let pid = recorded.is_ok().then_some(pid);
-    let record = Session { start: session, pid, stop_requested: false, ending: None };
+    let record = Session { start: session, pid, stop_requested: false, ending: None, memory: None };
     let handle = shared.look_after(record.clone(), Origin::Launched(launched.holder));
     forget_old(shared).await;
     match handle.ask(Command::Info).await {

@@ -88,6 +88,8 @@ fn record(dir: &SessionDir, spec: &Spec) -> io::Result<Recorder> {
         width: spec.cols,
         height: spec.rows,
         command: Some(spec.argv0.to_string_lossy().into_owned()),
+        agent: Some(spec.agent.clone()).filter(|agent| !agent.is_empty()),
+        agent_version: Some(spec.agent_version.clone()).filter(|version| !version.is_empty()),
         ..Header::default()
     };
     Recorder::create(&dir.recording(), &header, spec.record)

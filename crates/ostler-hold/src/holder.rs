@@ -270,6 +270,9 @@ impl Holder {
                 Err(_) => return,
             };
             if let Some(done) = self.ledger.wrote(count, self.ring.written()) {
+                if let Some(recorder) = self.recorder.as_mut().filter(|_| done.lane != Lane::Reply) {
+                    recorder.typed();
+                }
                 self.answer_typist(done.lane, done.seq, Outcome::Written, self.ring.written());
             } else if count == 0 {
                 return;

@@ -36,6 +36,11 @@ impl Recorder {
         self.record(|encoder, at, line| encoder.output(at, bytes, line));
     }
 
+    /// Notes that something was typed. What it was is nobody's business.
+    pub(crate) fn typed(&mut self) {
+        self.record(Encoder::typed);
+    }
+
     pub(crate) fn resize(&mut self, cols: u16, rows: u16) {
         self.record(|encoder, at, line| encoder.resize(at, cols, rows, line));
     }

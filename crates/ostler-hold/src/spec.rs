@@ -33,6 +33,10 @@ pub struct Spec {
     pub open_files: u64,
     /// The program's umask.
     pub umask: u32,
+    /// The agent, for the recording; empty where it is not known.
+    pub agent: String,
+    /// Its version, for the recording.
+    pub agent_version: String,
 }
 
 impl Spec {
@@ -53,6 +57,8 @@ impl Spec {
         }
         out.u64(self.open_files);
         out.u32(self.umask);
+        out.text(self.agent.as_bytes());
+        out.text(self.agent_version.as_bytes());
         out
     }
 
@@ -70,7 +76,10 @@ impl Spec {
             .map(|_| Ok(OsString::from_vec(fields.text()?.to_vec())))
             .collect::<Result<_, Truncated>>()?;
         let (open_files, umask) = (fields.u64()?, fields.u32()?);
-        Ok(Self { program, argv0, args, cwd, cols, rows, ring, record, open_files, umask })
+        // An older daemon, which an upgrade has yet to replace, does not write these.
+        let mut text = || fields.text().map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default();
+        let (agent, agent_version) = (text(), text());
+        Ok(Self { program, argv0, args, cwd, cols, rows, ring, record, open_files, umask, agent, agent_version })
     }
 }
 
@@ -91,9 +100,11 @@ mod tests {
             record: 7,
             open_files: 1024,
             umask: 0o22,
+            agent: "agent".into(),
+            agent_version: "1.0.0".into(),
         };
         let bytes = spec.to_bytes();
         assert_eq!(Spec::from_bytes(&bytes), Ok(spec));
-        assert!(Spec::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        assert!(Spec::from_bytes(&bytes[..20]).is_err());
     }
 }

@@ -8,13 +8,16 @@
 //! [`Request::View`], which is a conversation until either side ends it.
 
 pub mod frame;
+mod hook;
 mod os_text;
 mod request;
 mod response;
 
+pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use request::{Request, Since, StartRequest, ViewRequest};
 pub use response::{
+    Explanation, RuleInfo, SignalInfo,
     DaemonInfo, ErrorKind, EventInfo, ExitInfo, MessageInfo, Problem, Proof, Response, SessionInfo,
     TerminalInfo,
 };

@@ -3,6 +3,7 @@
 use ostler_core::{SessionName, State};
 use serde::{Deserialize, Serialize};
 
+use crate::hook::HookReport;
 use crate::os_text::OsText;
 use crate::response::Proof;
 
@@ -26,6 +27,11 @@ pub enum Request {
     },
     /// Tells about one session.
     Status {
+        /// Its name or id.
+        name: String,
+    },
+    /// Tells why a session is in its state.
+    Explain {
         /// Its name or id.
         name: String,
     },
@@ -70,6 +76,8 @@ pub enum Request {
         /// Wait for one if there is none.
         follow: bool,
     },
+    /// Reports what an agent's hook saw; a frame with the payload follows.
+    Hook(Box<HookReport>),
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.
@@ -85,6 +93,8 @@ pub struct StartRequest {
     pub program: OsText,
     /// Its arguments.
     pub args: Vec<OsText>,
+    /// Whether the agent's hooks are set up for this session.
+    pub hooks: bool,
     /// What to call the session; made from the program's name if absent.
     pub name: Option<SessionName>,
     /// Where it starts; an absolute path.

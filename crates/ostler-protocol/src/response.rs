@@ -12,6 +12,8 @@ pub enum Response {
     Welcome(DaemonInfo),
     /// One session.
     Session(Box<SessionInfo>),
+    /// Why a session is in its state.
+    Explanation(Box<Explanation>),
     /// Several sessions.
     Sessions {
         /// By name.
@@ -48,6 +50,11 @@ pub enum Response {
         /// Oldest first.
         events: Vec<EventInfo>,
     },
+    /// A hook's report was taken.
+    Hook {
+        /// What the hook is to print for its agent, instead of the usual.
+        print: Option<String>,
+    },
     /// It is done.
     Done,
     /// It was not done.
@@ -80,12 +87,21 @@ pub struct SessionInfo {
     pub name: String,
     /// What kind of agent it is; the program's name where none is known.
     pub agent: String,
+    /// The agent's version, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
     /// Process id of the program.
     pub pid: Option<u32>,
     /// What it is doing.
     pub state: State,
     /// More precisely, where the state has kinds.
     pub kind: Option<String>,
+    /// How sure that is, from 0 to 1.
+    #[serde(default)]
+    pub confidence: f64,
+    /// When a limit ends, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// Since when it is in that state.
     pub since: Timestamp,
     /// What the state is concluded from.
@@ -118,6 +134,44 @@ pub struct SessionInfo {
     pub claims: Option<serde_json::Value>,
     /// How it ended.
     pub exit: Option<ExitInfo>,
+}
+
+/// Why a session is in its state: what each signal says now.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Explanation {
+    /// The session.
+    pub session: SessionInfo,
+    /// What each signal says, the weightiest first.
+    pub signals: Vec<SignalInfo>,
+    /// The rules that hold on its screen, the weightiest first.
+    pub rules: Vec<RuleInfo>,
+    /// Where the preset and its rules come from.
+    pub files: Vec<String>,
+}
+
+/// What one signal says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SignalInfo {
+    /// The signal.
+    pub signal: String,
+    /// What it says; nothing where it has not spoken.
+    pub says: Option<String>,
+    /// Seconds since it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<f64>,
+}
+
+/// A rule that holds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RuleInfo {
+    /// Its id.
+    pub rule: String,
+    /// What it means.
+    pub state: State,
+    /// What kind of it.
+    pub kind: Option<String>,
+    /// It is for agents in general.
+    pub general: bool,
 }
 
 /// What a session's terminal is set to.

@@ -48,6 +48,10 @@ impl Emulator {
         &self.terminal
     }
 
+    pub(crate) fn terminal_mut(&mut self) -> &mut Terminal {
+        &mut self.terminal
+    }
+
     pub(crate) fn resize(&mut self, size: Size) {
         self.terminal.resize(size);
     }

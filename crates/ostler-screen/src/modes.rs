@@ -66,7 +66,7 @@ pub enum MouseEncoding {
 }
 
 /// Where the cursor is and how it looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Cursor {
     /// Row from the top, from 0.
     pub row: u16,

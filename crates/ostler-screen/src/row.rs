@@ -97,12 +97,22 @@ pub(crate) fn is_wrapped(row: &grid::Row<Cell>) -> bool {
 /// Returns the text of a row without trailing blanks.
 pub(crate) fn text(row: &grid::Row<Cell>) -> String {
     let mut text = String::new();
+    read(row, &mut text, |_| true);
+    text
+}
+
+/// Writes the text of a row without trailing blanks into `text`; glyphs that are not wanted are blanks.
+pub(crate) fn read(row: &grid::Row<Cell>, text: &mut String, wanted: impl Fn(&Style) -> bool) {
+    text.clear();
     for glyph in glyphs(row) {
-        text.push(glyph.character);
-        text.extend(glyph.marks);
+        if wanted(&glyph.style) {
+            text.push(glyph.character);
+            text.extend(glyph.marks);
+        } else {
+            text.push(' ');
+        }
     }
     text.truncate(text.trim_end_matches(' ').len());
-    text
 }
 
 impl Row {

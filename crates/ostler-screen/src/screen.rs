@@ -12,7 +12,7 @@ use crate::query::{Csi, Facts, answer_osc};
 use crate::row::{self, Row};
 use crate::sequence::{Kind, Scan, Sequencer};
 use crate::terminal::{Terminal, line};
-use crate::{Signal, Size, osc, restore};
+use crate::{Signal, Size, Style, osc, restore};
 
 const BEL: u8 = 0x07;
 
@@ -147,6 +147,28 @@ impl Screen {
     /// Returns one row of the screen, from 0 at the top; an empty one below the screen.
     pub fn row(&self, row: u16) -> Row {
         if row < self.size.rows { Row::new(&self.terminal().grid()[line(row)]) } else { Row::default() }
+    }
+
+    /// Writes the characters of one row, without trailing blanks, into `text`.
+    pub fn read_row(&self, row: u16, text: &mut String) {
+        self.read_styled(row, text, |_| true);
+    }
+
+    /// The same without faint characters: hints and suggestions that nobody wrote.
+    pub fn read_solid_row(&self, row: u16, text: &mut String) {
+        self.read_styled(row, text, |style| !style.dim);
+    }
+
+    fn read_styled(&self, row: u16, text: &mut String, wanted: impl Fn(&Style) -> bool) {
+        text.clear();
+        if row < self.size.rows {
+            row::read(&self.terminal().grid()[line(row)], text, wanted);
+        }
+    }
+
+    /// Adds the rows that were drawn since the last call to `rows`. Rows that look the same may be among them.
+    pub fn drain_changes(&mut self, rows: &mut Vec<u16>) {
+        self.emulator.terminal_mut().drain_changes(rows);
     }
 
     /// Returns all rows of the screen from the top.

@@ -7,7 +7,7 @@ use alacritty_terminal::event::VoidListener;
 use alacritty_terminal::grid::{Dimensions, Grid};
 use alacritty_terminal::index::Line;
 use alacritty_terminal::term::cell::Cell;
-use alacritty_terminal::term::{Config, TermMode};
+use alacritty_terminal::term::{Config, TermDamage, TermMode};
 use alacritty_terminal::vte::ansi::{CharsetIndex, CursorStyle, Handler};
 
 use crate::keyboard::KeyboardFlags;
@@ -160,6 +160,20 @@ impl Terminal {
             grid.update_history(self.scrollback);
             grid.update_history(self.scrollback.saturating_add(HISTORY_SLACK));
         }
+    }
+
+    /// Adds the rows that were drawn since the last call to `rows`.
+    pub(crate) fn drain_changes(&mut self, rows: &mut Vec<u16>) {
+        match self.term.damage() {
+            TermDamage::Full => {
+                let all = 0..self.term.screen_lines();
+                rows.extend(all.filter_map(|row| u16::try_from(row).ok()));
+            }
+            TermDamage::Partial(lines) => {
+                rows.extend(lines.filter_map(|line| u16::try_from(line.line).ok()));
+            }
+        }
+        self.term.reset_damage();
     }
 
     /// Draws the last character again (REP). More than a screenful would only cost time.

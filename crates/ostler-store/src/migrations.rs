@@ -50,6 +50,10 @@ const STEPS: &[&str] = &["
         PRIMARY KEY (session, id)
     ) STRICT;
     CREATE UNIQUE INDEX message_order ON messages (session, seq);
+", "
+    ALTER TABLE sessions ADD COLUMN agent TEXT;                -- the preset it was started by
+    ALTER TABLE sessions ADD COLUMN agent_version TEXT;
+    ALTER TABLE sessions ADD COLUMN memory TEXT;               -- JSON: what the detector must not forget
 "];
 
 /// Schema version of this build.

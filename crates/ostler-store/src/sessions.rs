@@ -25,6 +25,10 @@ pub struct NewSession {
     pub dir: String,
     /// When it was asked for.
     pub created: Timestamp,
+    /// The preset it is started by.
+    pub agent: Option<String>,
+    /// The agent's version, where it is known.
+    pub agent_version: Option<String>,
 }
 
 /// A recorded session.
@@ -38,6 +42,8 @@ pub struct Session {
     pub stop_requested: bool,
     /// How it ended.
     pub ending: Option<Ending>,
+    /// What the detector must not forget, as the daemon wrote it.
+    pub memory: Option<String>,
 }
 
 /// How a session ended.
@@ -62,7 +68,8 @@ pub struct Ending {
 }
 
 const COLUMNS: &str = "id, name, command, cwd, cols, rows, dir, created_ms, pid, stop_requested,
-                       ending, status, signal, reason, ended_ms, output, cpu_us, max_rss_kib";
+                       ending, status, signal, reason, ended_ms, output, cpu_us, max_rss_kib,
+                       agent, agent_version, memory";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
     let number = |index: usize| row.get::<_, i64>(index).map(i64::cast_unsigned);
@@ -90,10 +97,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
             rows: row.get(5)?,
             dir: row.get(6)?,
             created: Timestamp(number(7)?),
+            agent: row.get(18)?,
+            agent_version: row.get(19)?,
         },
         pid: row.get(8)?,
         stop_requested: row.get(9)?,
         ending,
+        memory: row.get(20)?,
     })
 }
 
@@ -102,8 +112,8 @@ impl Store {
     pub fn create_session(&mut self, session: &NewSession) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let inserted = transaction.execute(
-                "INSERT INTO sessions (id, name, command, cwd, cols, rows, dir, created_ms)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO sessions (id, name, command, cwd, cols, rows, dir, created_ms, agent, agent_version)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     session.id,
                     session.name,
@@ -113,6 +123,8 @@ impl Store {
                     session.rows,
                     session.dir,
                     session.created.0.cast_signed(),
+                    session.agent,
+                    session.agent_version,
                 ],
             );
             match inserted {
@@ -125,7 +137,7 @@ impl Store {
                 at: session.created,
                 session: Some(session.id.clone()),
                 event: "session.created",
-                details: json!({ "command": session.command, "cwd": session.cwd }),
+                details: json!({ "command": session.command, "cwd": session.cwd, "agent": session.agent, "version": session.agent_version }),
             };
             insert(transaction, &event)
         })
@@ -177,6 +189,21 @@ impl Store {
                 event: "session.resized",
                 details: json!({ "cols": cols, "rows": rows }),
             },
+        )
+    }
+
+    /// Records what an agent is doing now, and what the detector must not forget.
+    pub fn session_observed(
+        &mut self,
+        id: &str,
+        memory: &str,
+        details: serde_json::Value,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.change(
+            "UPDATE sessions SET memory = ?2 WHERE id = ?1 AND ending IS NULL",
+            params![id, memory],
+            &NewEvent { at, session: Some(id.to_owned()), event: "session.state", details },
         )
     }
 

@@ -20,5 +20,10 @@
 //!
 //! What a prompt makes the stand-in do is written in the prompt itself (`!work 3s !write a.txt hi`);
 //! see [`stand_in`] for the grammar.
+//!
+//! With the feature `model-server` there is also a scripted model server, against which real agents can be
+//! tried offline; see `model_server`.
 
+#[cfg(feature = "model-server")]
+pub mod model_server;
 pub mod stand_in;

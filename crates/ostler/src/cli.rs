@@ -22,7 +22,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a program under care
+    /// Start an agent, or any program, under care
     Start(Start),
     /// List sessions
     #[command(visible_alias = "ls")]
@@ -41,8 +41,25 @@ pub(crate) enum Command {
     Wait(Wait),
     /// End a session and every process it started
     Stop(Stop),
+    /// Tell why a session is in its state: what each signal says, and which rule decided
+    Explain(Named),
     /// Tell what happened
     Events(Events),
+    /// Tell what an agent did in a recording: the same detector, offline
+    Replay(Replay),
+    /// Tell which agents are known and installed, and what is known about them
+    Agents {
+        #[command(subcommand)]
+        command: Agents,
+    },
+    /// Put ostler's hooks into the settings of agents, or take them out
+    Hooks {
+        #[command(subcommand)]
+        command: Hooks,
+    },
+    /// Report what happened in an agent (run by its hooks)
+    #[command(hide = true)]
+    Hook(Hook),
     /// Manage the daemon
     Daemon {
         #[command(subcommand)]
@@ -85,8 +102,77 @@ pub(crate) struct Named {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// Recordings: asciicast v2, plain or gzipped
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The agent whose rules are used [default: the recording's, else none]
+    #[arg(long)]
+    pub(crate) agent: Option<String>,
+    /// Its version [default: the recording's]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) agent_version: Option<String>,
+    /// Print one JSON object per change
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show the screen at this second instead, and what the rules see there
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) at: Option<f64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agents {
+    /// List the agents that are known
+    List {
+        /// Ask programs for their versions that were not asked before
+        #[arg(long)]
+        probe: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show everything that is known about an agent
+    Show {
+        /// The agent
+        agent: String,
+        /// Print JSON instead of TOML
+        #[arg(long)]
+        json: bool,
+    },
+    /// Tell which agent would be started here, and why
+    Which {
+        /// The role it is for
+        #[arg(long)]
+        role: Option<String>,
+        /// The agent that was asked for
+        agent: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check agents: installed? really that program? a version our rules know? what would a start do?
+    Check {
+        /// The agents [default: all that are installed]
+        agents: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Trust what the project's files in .ostler/agents say, as they are now
+    Trust {
+        /// A directory of the project
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Start {
-    /// The program: a path, or a name on the PATH
+    /// The agent (see: ostler agents list), or any program: a name on the PATH, or a path
+    #[arg(value_name = "AGENT")]
     pub(crate) program: OsString,
     /// What to call the session [default: the program's name]
     #[arg(long)]
@@ -103,6 +189,9 @@ pub(crate) struct Start {
     /// Record the session as an asciicast in its directory, up to this many MiB
     #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "64")]
     pub(crate) record: Option<u32>,
+    /// Do not set up the agent's hooks for this session
+    #[arg(long)]
+    pub(crate) no_hooks: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -247,6 +336,41 @@ pub(crate) struct Events {
     #[arg(long, short)]
     pub(crate) follow: bool,
     /// Print JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A hook must not fail because a newer ostler wrote its command: what is not known is passed over.
+#[derive(Debug, Args)]
+pub(crate) struct Hook {
+    /// The agent's name for what happened
+    pub(crate) event: String,
+    /// `--agent NAME`, `--print TEXT`, `--context`, `--by-ostler`, `--per-session`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) rest: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Hooks {
+    /// Put them in, beside what is there
+    Install(HookPlaces),
+    /// Tell where they are
+    Status(HookPlaces),
+    /// Take them out, and nothing else
+    Remove(HookPlaces),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookPlaces {
+    /// The agents [default: all that have hooks and were used here]
+    pub(crate) agents: Vec<String>,
+    /// In the settings of this project, not in the user's
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Only tell what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

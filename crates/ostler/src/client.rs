@@ -23,8 +23,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The home that the environment says.
 pub(crate) fn home() -> Result<Home, CommandError> {
-    let variable = |name: &str| std::env::var_os(name);
-    Home::resolve(variable("OSTLER_HOME"), variable("XDG_STATE_HOME"), variable("HOME")).map_err(|error| {
+    Home::resolve(|name| std::env::var_os(name)).map_err(|error| {
         let hint = match error {
             HomeError::Unset => "set OSTLER_HOME to a directory of your own",
             HomeError::Relative(_) => "start it with /",

@@ -2,8 +2,11 @@
 
 mod commands;
 mod ending;
+mod explaining;
 mod holder_link;
+mod hook_report;
 mod messages;
+mod observing;
 
 use std::collections::{BTreeMap, HashMap};
 use std::process::Child;
@@ -14,15 +17,18 @@ use ostler_core::{State, Timestamp};
 use ostler_hold::wire::{Request, Status};
 use ostler_hold::{ExitRecord, SessionDir};
 use ostler_protocol::{ErrorKind, MessageInfo, Problem, SessionInfo};
-use ostler_screen::Size;
+use ostler_agents::Observer;
+use ostler_screen::{Signal, Size};
 use ostler_store::{Ending, Session, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::output::Output;
-use super::{Command, SessionHandle, info};
+use super::{Command, SessionHandle};
 use crate::clock;
+use crate::knowledge::Known;
 use crate::link::{Link, LinkError};
+use crate::process::Ticks;
 use crate::registry::Shared;
 
 /// Commands that may wait for an actor.
@@ -46,6 +52,14 @@ pub(crate) struct Actor {
     lifecycle: Lifecycle,
     typing: Typing,
     output: Output,
+    /// What is known of the agent.
+    known: Known,
+    observer: Observer,
+    /// What was last told in output that was there before us.
+    old_signals: Vec<Signal>,
+    /// CPU time of the session's processes at the last look.
+    ticks: Option<(Ticks, Timestamp)>,
+    editions: watch::Receiver<u64>,
     link: Option<Link>,
     connecting: Option<JoinHandle<Result<(Link, Status), LinkError>>>,
     /// The holder, if it is a child of this process and has to be reaped.
@@ -84,12 +98,14 @@ enum Woken {
     Command(Option<Command>),
     Link(Result<(), LinkError>),
     Connected(Result<(Link, Status), LinkError>),
+    /// Files about agents have changed.
+    Edited,
     Deadline,
 }
 
 impl Actor {
     /// Makes an actor and the first ticket to it.
-    pub(crate) fn new(shared: Shared, record: Session, origin: &Origin) -> (Self, SessionHandle) {
+    pub(crate) fn new(shared: Shared, record: Session, known: Known, origin: &Origin) -> (Self, SessionHandle) {
         let dir = SessionDir::new(&record.start.dir);
         let size = Size::clamped(record.start.cols, record.start.rows);
         let (sender, commands) = mpsc::channel(BACKLOG);
@@ -107,9 +123,15 @@ impl Actor {
             Origin::Launched(_) => Output::new(dir.clone(), size),
             Origin::Recovered => Output::recovered(dir.clone(), size),
         };
+        let (observer, since) = observing::observer(&known, record.memory.as_deref());
         let actor = Self {
             lifecycle: Lifecycle::recorded(record.stop_requested),
-            since: record.start.created,
+            since: since.unwrap_or(record.start.created),
+            editions: shared.knowledge.editions(),
+            known,
+            observer,
+            old_signals: Vec::new(),
+            ticks: None,
             shared,
             record,
             dir,
@@ -165,6 +187,7 @@ impl Actor {
                 }
                 Woken::Link(Err(error)) => self.on_disconnect(&error).await,
                 Woken::Connected(result) => self.on_connect(result).await,
+                Woken::Edited => self.relearn().await,
                 Woken::Deadline => self.on_deadline().await,
             }
         }
@@ -174,12 +197,13 @@ impl Actor {
     async fn wait(&mut self) -> Woken {
         let deadline = self.deadline();
         let listens = self.listens();
-        let Self { commands, link, connecting, .. } = self;
+        let Self { commands, link, connecting, editions, .. } = self;
         // People first: a program that floods its terminal must not keep those who look at it waiting.
         let woken = tokio::select! {
             biased;
             command = commands.recv(), if listens => Woken::Command(command),
             () = sleep_until(deadline) => Woken::Deadline,
+            Ok(()) = editions.changed() => Woken::Edited,
             Some(result) = async { Some(link.as_mut()?.ready().await) } => Woken::Link(result),
             Some(result) = async { Some(connecting.as_mut()?.await) } => {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
@@ -206,6 +230,7 @@ impl Actor {
             self.leave_at,
             self.catching_up.map(|(_, until)| until),
             self.inspectors.first().map(|(until, _)| *until),
+            self.observing_until(),
         ]
         .into_iter()
         .flatten()
@@ -217,7 +242,13 @@ impl Actor {
         if self.output.picture_due().is_some_and(|at| now >= at) {
             self.output.picture(now);
         }
-        self.catching_up = self.catching_up.filter(|(_, until)| now < *until);
+        if self.catching_up.is_some_and(|(_, until)| now >= until) {
+            self.catching_up = None;
+            self.on_caught_up().await;
+        }
+        if self.observing_until().is_some_and(|at| now >= at) {
+            self.observe(|observer, screen, now| observer.tick(screen, now)).await;
+        }
         if self.leave_at.is_some_and(|at| now >= at) {
             // The holder had its time.
             self.leave_at = None;
@@ -236,7 +267,7 @@ impl Actor {
 
     /// Gives an event to the lifecycle and does what it says.
     async fn live(&mut self, event: lifecycle::Event) {
-        let before = info::describe(self.lifecycle.phase()).0;
+        let before = self.described().0;
         for action in self.lifecycle.handle(event, clock::steady()) {
             match action {
                 lifecycle::Action::Connect => {
@@ -255,12 +286,17 @@ impl Actor {
                 lifecycle::Action::Finish(end) => self.finish(&end).await,
             }
         }
-        let (state, kind, because) = info::describe(self.lifecycle.phase());
-        if state != before {
+        let (state, kind, because) = self.described();
+        if state != before && matches!(self.lifecycle.phase(), Phase::Ended(_)) {
             self.since = clock::now();
             tracing::info!(session = %self.record.start.name, from = %before, to = %state, ?kind, ?because, "state");
         }
-        self.state.send_replace(state);
+        self.publish();
+    }
+
+    /// When the observer wants to look again; of a program that is gone there is nothing to see.
+    fn observing_until(&self) -> Option<Timestamp> {
+        self.observer.deadline().filter(|_| matches!(self.lifecycle.phase(), Phase::Attached) && self.catching_up.is_none())
     }
 
     fn log_store<T>(&self, result: &Result<T, StoreError>) {

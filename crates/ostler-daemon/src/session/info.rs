@@ -18,7 +18,7 @@ pub(super) fn describe(phase: &Phase) -> (State, Option<String>, Vec<String>) {
         Phase::Attaching { .. } | Phase::Unreachable { .. } => {
             (State::Unknown, some("unreachable"), vec!["its holder lives and does not answer".into()])
         }
-        Phase::Attached => (State::Unknown, None, vec!["the program runs; no rule knows its screen".into()]),
+        Phase::Attached => (State::Unknown, None, vec!["the program runs".into()]),
         Phase::Ended(end) => {
             let (kind, reason) = describe_end(end);
             (State::Exited, some(kind), vec![reason])
@@ -54,6 +54,11 @@ pub(super) fn ending(end: &End, at: ostler_core::Timestamp) -> Ending {
     }
 }
 
+/// A confidence as people want it: two digits.
+pub(super) fn rounded(confidence: f32) -> f64 {
+    (f64::from(confidence) * 100.0).round() / 100.0
+}
+
 /// What the record alone says of a session.
 pub(super) fn from_record(session: &Session) -> SessionInfo {
     let start = &session.start;
@@ -61,10 +66,13 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
     SessionInfo {
         id: start.id.clone(),
         name: start.name.clone(),
-        agent: program.rsplit('/').next().unwrap_or(program).to_owned(),
+        agent: start.agent.clone().unwrap_or_else(|| program.rsplit('/').next().unwrap_or(program).to_owned()),
+        agent_version: start.agent_version.clone(),
         pid: session.pid,
         state: State::Unknown,
         kind: None,
+        confidence: 1.0,
+        until: None,
         since: shown(start.created),
         because: Vec::new(),
         command: start.command.clone(),
@@ -87,6 +95,8 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
 pub(super) fn add_ending(info: &mut SessionInfo, ending: &Ending, stopped: bool) {
     info.state = State::Exited;
     info.kind = Some(ending.kind.clone());
+    info.confidence = 1.0;
+    info.until = None;
     info.since = shown(ending.at);
     info.because = ending.reason.clone().into_iter().collect();
     if stopped {

@@ -24,6 +24,13 @@ pub(super) struct Owed {
     pub(super) bytes: Vec<u8>,
 }
 
+impl Owed {
+    /// It says that the program's status is understood.
+    pub(super) fn is_status(&self) -> bool {
+        self.bytes.starts_with(b"\x1b]7501;")
+    }
+}
+
 /// What the daemon makes of a program's output.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -70,24 +77,29 @@ impl Output {
         }
     }
 
-    /// Takes a piece of output; what was seen before is skipped.
-    pub(super) fn feed(&mut self, offset: u64, bytes: &[u8]) -> Vec<Owed> {
+    /// Takes a piece of output; what was seen before is skipped. Returns the answers that are owed for it, and what
+    /// it said beside the picture.
+    pub(super) fn feed(&mut self, offset: u64, bytes: &[u8]) -> (Vec<Owed>, Vec<Signal>) {
         let skip = usize::try_from(self.offset.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let Some(bytes) = bytes.get(skip..).filter(|bytes| !bytes.is_empty()) else { return Vec::new() };
+        let Some(bytes) = bytes.get(skip..).filter(|bytes| !bytes.is_empty()) else {
+            return Default::default();
+        };
         let begin = self.offset;
-        let signals = self.screen.feed(bytes);
+        let mut signals = self.screen.feed(bytes);
         self.offset += bytes.len() as u64;
         let mut owed = Vec::new();
-        for signal in signals {
-            match signal {
-                Signal::Reply { at, bytes } => owed.push(Owed { offset: begin + at as u64, bytes }),
-                Signal::ProgramStatus(status) => {
-                    self.claims = Some(status).filter(|status| status.state != ProgramState::Clear);
-                }
-                _ => {}
+        signals.retain_mut(|signal| match signal {
+            Signal::Reply { at, bytes } => {
+                owed.push(Owed { offset: begin + *at as u64, bytes: std::mem::take(bytes) });
+                false
             }
-        }
-        owed
+            Signal::ProgramStatus(status) => {
+                self.claims = Some(status.clone()).filter(|status| status.state != ProgramState::Clear);
+                true
+            }
+            _ => true,
+        });
+        (owed, signals)
     }
 
     /// Some output is gone for good: what the screen shows no longer follows from what comes.

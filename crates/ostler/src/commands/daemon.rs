@@ -108,8 +108,10 @@ fn run_here(home: Home) -> Result<ExitCode, CommandError> {
         .worker_threads(std::thread::available_parallelism().map_or(2, |cores| cores.get().min(4)))
         .enable_all()
         .build()?;
+    // For tests of programs that hear nothing: without an answer they keep their status to themselves.
+    let answer_status = std::env::var_os("OSTLER_ANSWER_STATUS_QUERY").is_none_or(|value| value != "0");
     let ended = runtime.block_on(async {
-        let daemon = match ostler_daemon::Daemon::open(home, &executable) {
+        let daemon = match ostler_daemon::Daemon::open(home, &executable, answer_status) {
             Ok(daemon) => daemon,
             Err(error) => {
                 let word = if matches!(error, StartupError::Running { .. }) { "running" } else { "failed" };

@@ -1,13 +1,18 @@
 //! One file per command.
 
+mod agents;
 mod attach;
 mod completions;
 mod daemon;
 mod demo;
 mod doctor;
 mod events;
+mod explain;
+mod hook;
+mod hooks;
 mod list;
 mod logs;
+mod replay;
 mod screen;
 mod send;
 mod start;
@@ -35,7 +40,12 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Send(args) => send::run(args),
         Command::Wait(args) => wait::run(&args),
         Command::Stop(args) => stop::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Events(args) => events::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Agents { command } => agents::run(&command),
+        Command::Hooks { command } => hooks::run(&command),
+        Command::Hook(args) => Ok(hook::run(&args)),
         Command::Daemon { command } => daemon::run(&command),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo => demo::run(),

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
+mod agents;
 mod attach;
 mod basics;
+mod hooks;
 mod hostile;
 mod kill;
 mod support;

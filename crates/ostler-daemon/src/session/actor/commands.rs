@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ostler_core::lifecycle;
+use ostler_core::detector::Event;
+use ostler_core::lifecycle::{self, Phase};
 use ostler_hold::wire::Request;
 use ostler_protocol::SessionInfo;
 use ostler_screen::Size;
@@ -26,6 +27,7 @@ impl Actor {
                     self.inspected(None);
                 }
             }
+            Command::Explain(reply) => drop(reply.send(self.explanation())),
             Command::Look(reply) => {
                 let look = Look {
                     info: self.info(),
@@ -37,7 +39,10 @@ impl Actor {
             }
             Command::Send(command) => self.on_send(*command).await,
             Command::Keys(bytes) => match self.typing.keys(&bytes) {
-                Ok(actions) => self.perform_typing(actions).await,
+                Ok(actions) => {
+                    self.learn(Event::Typed).await;
+                    self.perform_typing(actions).await;
+                }
                 Err(error) => tracing::warn!(session = %self.record.start.name, %error, "keys dropped"),
             },
             Command::Viewer { viewer, size } => {
@@ -48,6 +53,7 @@ impl Actor {
                 self.viewers.remove(&viewer);
                 self.fit_viewers().await;
             }
+            Command::Hook(report) => self.on_hook(*report).await,
             Command::Stop { grace_ms, done } => self.on_stop(grace_ms, done).await,
             Command::Park(done) => {
                 self.output.picture(clock::steady());
@@ -94,7 +100,12 @@ impl Actor {
 
     pub(super) fn info(&self) -> SessionInfo {
         let mut info = info::from_record(&self.record);
-        (info.state, info.kind, info.because) = info::describe(self.lifecycle.phase());
+        (info.state, info.kind, info.because) = self.described();
+        if matches!(self.lifecycle.phase(), Phase::Attached) {
+            let verdict = self.observer.detector().verdict();
+            info.confidence = info::rounded(verdict.confidence);
+            info.until.clone_from(&verdict.until);
+        }
         info.since = clock::shown(self.since);
         info.title = self.output.screen.title().map(str::to_owned);
         info.output = self.output.offset;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ostler_core::detector::Event;
 use ostler_core::lifecycle;
 use ostler_core::typing::Answer;
 use ostler_hold::wire::{self, Lane, Outcome, Reply, Request, Status};
@@ -92,7 +93,10 @@ impl Actor {
         if let Some(link) = &mut self.link {
             link.put_back(used, inbox);
         }
-        self.catching_up = self.catching_up.filter(|(offset, _)| self.output.offset < *offset);
+        if self.catching_up.is_some_and(|(offset, _)| self.output.offset >= offset) {
+            self.catching_up = None;
+            self.on_caught_up().await;
+        }
         if let Some(error) = failed {
             self.on_disconnect(&error.into()).await;
         } else if self.output.picture_due().is_some_and(|at| clock::steady() >= at) {
@@ -103,14 +107,18 @@ impl Actor {
     pub(super) async fn on_reply(&mut self, reply: Reply<'_>) {
         match reply {
             Reply::Output { offset, bytes } => {
-                for owed in self.output.feed(offset, bytes) {
+                let (owed, signals) = self.output.feed(offset, bytes);
+                let answers = self.shared.answer_status;
+                for owed in owed.into_iter().filter(|owed| answers || !owed.is_status()) {
                     let actions = self.typing.reply(owed.offset, owed.bytes);
                     self.perform_typing(actions).await;
                 }
+                self.on_output(&signals).await;
             }
             Reply::Gap { from, resumed } => {
                 tracing::warn!(session = %self.record.start.name, from, resumed, "output was lost");
                 self.output.gap(from, resumed);
+                self.learn(Event::Lost).await;
             }
             Reply::Input { outcome, offset, .. } => {
                 let actions = self.typing.answered(answer(outcome, offset), clock::steady());

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use ostler_core::lifecycle::Phase;
+use ostler_core::detector::Event;
 use ostler_core::typing::{self, Answer, Failure, Frame, Settled};
 use ostler_hold::crc32;
 use ostler_hold::wire::{Lane, Request};
@@ -33,6 +34,9 @@ impl Actor {
             match action {
                 typing::Action::Offer(frame) => self.offer(frame).await,
                 typing::Action::Settle(seq, settled) => {
+                    if matches!(settled, Settled::Written { .. }) {
+                        Box::pin(self.learn(Event::Typed)).await;
+                    }
                     let recorded = self.settle(seq, settled).await;
                     self.log_store(&recorded);
                     if recorded.is_err() {

@@ -1,0 +1,40 @@
+//! What is known about each agent.
+//!
+//! # Theory of operation
+//!
+//! An agent is a [`Preset`]: a TOML file in `agents/`, changed field by field by the files of a user and of a
+//! project. Nothing in the code asks for an agent's name; what an agent can do and how it looks is data.
+//!
+//! A [`Registry`] holds all presets. From a preset and the version at hand comes a [`RuleBook`], and with it a
+//! [`Reader`] says what a screen shows: [`Region`]s keep rules from taking quoted text for the real thing.
+
+pub mod choice;
+pub mod hooks;
+mod launch;
+mod layer;
+mod observer;
+mod preset;
+mod reader;
+mod recognise;
+mod region;
+mod registry;
+mod replay;
+mod rule;
+mod rulebook;
+mod shown;
+pub mod transcript;
+pub mod version;
+
+pub use preset::{
+    ComposerSpec, ConfigDir, Cost, FirstPrompt, Headless, Identity, Input, Preset, PromptSpec, Run,
+    SessionSpec, Speaks, Startup, StatusSpec, Timing,
+};
+pub use launch::Launch;
+pub use layer::{Layer, PresetError};
+pub use observer::{Observer, settings_for};
+pub use reader::{Composer, Reader};
+pub use region::{Region, UnknownRegion};
+pub use registry::{Agent, BUILT_IN, Capability, GENERIC, Registry};
+pub use replay::{Change, replay};
+pub use rule::{Answer, Condition, RuleSpec};
+pub use rulebook::{RuleBook, RuleError};

@@ -1,0 +1,150 @@
+//! Output, rules and detector put together: the same for a live session and for a recording.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostler_core::detector::{Action, Claim, Detector, Event, Expectations, Memory, Settings};
+use ostler_core::{Asking, Timestamp};
+use ostler_screen::{BlockKind, ProgramState, ProgramStatus, Screen, Signal};
+
+use crate::{Agent, Composer, Reader, RuleBook, Timing};
+
+/// A frame is complete when nothing was drawn for this long.
+const FRAME_PAUSE: Duration = Duration::from_millis(30);
+/// A screen that is drawn all the time is looked at this often.
+const FRAME_LIMIT: Duration = Duration::from_millis(100);
+
+/// Watches one session's output and says what the agent is doing.
+#[derive(Debug)]
+pub struct Observer {
+    reader: Reader,
+    detector: Detector,
+    /// What was drawn and not looked at.
+    drawn: Option<Drawn>,
+}
+
+/// Output that was not looked at.
+#[derive(Debug, Clone, Copy)]
+struct Drawn {
+    first: Timestamp,
+    last: Timestamp,
+    /// The program says that its frame is not complete.
+    unfinished: bool,
+}
+
+impl Drawn {
+    /// When to look: at the end of a frame, or when it takes too long.
+    fn due(self) -> Timestamp {
+        let limit = self.first.plus(FRAME_LIMIT);
+        if self.unfinished { limit } else { limit.min(self.last.plus(FRAME_PAUSE)) }
+    }
+}
+
+impl Observer {
+    /// Begins with a program that was just started, or goes on where another observer left off.
+    pub fn new(
+        book: Arc<RuleBook>,
+        settings: Settings,
+        expectations: Expectations,
+        memory: Option<Memory>,
+        now: Timestamp,
+    ) -> Self {
+        let detector = match memory {
+            Some(memory) => Detector::recovered(settings, expectations, memory, now),
+            None => Detector::new(settings, expectations, now),
+        };
+        Self { reader: Reader::new(book), detector, drawn: None }
+    }
+
+    /// What the agent is doing, and what speaks for it.
+    pub fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    /// The composer, as it was seen last.
+    pub fn composer(&self) -> Option<&Composer> {
+        self.reader.composer()
+    }
+
+    /// Goes on with other rules.
+    pub fn use_rules(&mut self, book: Arc<RuleBook>, settings: Settings, expectations: Expectations, now: Timestamp) {
+        self.reader = Reader::new(book);
+        self.detector.configure(settings, expectations);
+        self.drawn = Some(Drawn { first: now, last: now, unfinished: false });
+    }
+
+    /// Takes in what the output said beside the picture, which is on the screen already.
+    pub fn output(&mut self, screen: &mut Screen, signals: &[Signal], now: Timestamp) -> Vec<Action> {
+        let first = self.drawn.map_or(now, |drawn| drawn.first);
+        self.drawn = Some(Drawn { first, last: now, unfinished: screen.modes().synchronized });
+        let mut actions = self.detector.handle(Event::Output, now);
+        for signal in signals {
+            if let Signal::ProgramStatus(status) = signal
+                && status.id.is_none()
+            {
+                actions.extend(self.detector.handle(Event::Claimed(claim(status)), now));
+            }
+        }
+        actions
+    }
+
+    /// Takes in what does not come with the output.
+    pub fn event(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+        self.detector.handle(event, now)
+    }
+
+    /// When to come back with [`Observer::tick`].
+    pub fn deadline(&self) -> Option<Timestamp> {
+        [self.drawn.map(Drawn::due), self.detector.deadline()].into_iter().flatten().min()
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, screen: &mut Screen, now: Timestamp) -> Vec<Action> {
+        let mut actions = self.look_if_due(screen, now);
+        actions.extend(self.detector.handle(Event::Tick, now));
+        actions
+    }
+
+    fn look_if_due(&mut self, screen: &mut Screen, now: Timestamp) -> Vec<Action> {
+        if self.drawn.is_none_or(|drawn| now < drawn.due()) {
+            return Vec::new();
+        }
+        self.drawn = None;
+        if !self.reader.look(screen) {
+            return Vec::new();
+        }
+        self.detector.handle(Event::Read(self.reader.reading().clone()), now)
+    }
+}
+
+/// What a program's status claims; taking it back claims nothing.
+fn claim(status: &ProgramStatus) -> Option<Claim> {
+    Some(match status.state {
+        ProgramState::Idle => Claim::Idle,
+        ProgramState::Working => Claim::Working,
+        ProgramState::Done => Claim::Done,
+        ProgramState::Error => Claim::Error,
+        ProgramState::Blocked => Claim::Blocked(match status.kind {
+            Some(BlockKind::Permission) => Asking::Permission,
+            Some(BlockKind::Question) => Asking::Question,
+            Some(BlockKind::Auth) => Asking::Auth,
+            None => Asking::Dialog,
+        }),
+        ProgramState::Clear => return None,
+    })
+}
+
+/// The settings for an agent: its own times where it has them.
+pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
+    let Timing { idle_confirm_ms, startup_confirm_ms, startup_status_ms, noisy_idle_ms, submit_grace_ms, startup_deadline_ms } =
+        agent.preset.timing;
+    Settings {
+        idle_confirm_ms: idle_confirm_ms.unwrap_or(base.idle_confirm_ms),
+        startup_confirm_ms: startup_confirm_ms.unwrap_or(base.startup_confirm_ms),
+        startup_status_ms: startup_status_ms.unwrap_or(base.startup_status_ms),
+        noisy_idle_ms: noisy_idle_ms.unwrap_or(base.noisy_idle_ms),
+        submit_grace_ms: submit_grace_ms.unwrap_or(base.submit_grace_ms),
+        startup_deadline_ms: startup_deadline_ms.unwrap_or(base.startup_deadline_ms),
+        ..base
+    }
+}

@@ -1,0 +1,285 @@
+//! Reading a screen with rules.
+//!
+//! Every row remembers which patterns it matches, so that only rows that were drawn since the last look are
+//! matched again, and rules are weighed only when a match has come or gone.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ostler_core::detector::{Finding, Reading};
+use ostler_screen::{Cursor, Modes, Screen};
+
+use crate::region::{DIALOG_ROWS, Region};
+use crate::rulebook::{ComposerPatterns, RuleBook, Test};
+
+/// Rows a composer may have.
+const COMPOSER_ROWS: usize = 200;
+
+/// Reads the screen of one session.
+#[derive(Debug)]
+pub struct Reader {
+    book: Arc<RuleBook>,
+    /// Words per bit set.
+    words: usize,
+    /// One bit set per row, and one for the title at the end.
+    bits: Vec<u64>,
+    blank: Vec<bool>,
+    title: Option<String>,
+    composer: Option<Composer>,
+    cursor: Option<Cursor>,
+    modes: Option<Modes>,
+    reading: Reading,
+    changed: Vec<u16>,
+    text: String,
+}
+
+/// Where the composer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composer {
+    /// Its rows.
+    pub rows: Range<usize>,
+    /// Its rows with the rows of its frame.
+    pub framed: Range<usize>,
+    /// Something is written in it.
+    pub draft: bool,
+}
+
+impl Reader {
+    /// A reader that has seen nothing.
+    pub fn new(book: Arc<RuleBook>) -> Self {
+        Self {
+            words: book.patterns.len().div_ceil(64).max(1),
+            book,
+            bits: Vec::new(),
+            blank: Vec::new(),
+            title: None,
+            composer: None,
+            cursor: None,
+            modes: None,
+            reading: Reading::default(),
+            changed: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// What the rules saw at the last look.
+    pub fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    /// The composer at the last look.
+    pub fn composer(&self) -> Option<&Composer> {
+        self.composer.as_ref()
+    }
+
+    /// Looks at the screen; returns whether it reads differently.
+    pub fn look(&mut self, screen: &mut Screen) -> bool {
+        let rows = usize::from(screen.size().rows);
+        let mut dirty = false;
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.clear();
+        screen.drain_changes(&mut changed);
+        if self.blank.len() != rows {
+            self.blank = vec![true; rows];
+            self.bits = vec![0; (rows + 1) * self.words];
+            self.title = None;
+            changed.clear();
+            changed.extend(0..screen.size().rows);
+            dirty = true;
+        }
+        let mut redrawn_composer = false;
+        for row in &changed {
+            let index = usize::from(*row);
+            screen.read_row(*row, &mut self.text);
+            let blank = self.text.is_empty();
+            dirty |= std::mem::replace(&mut self.blank[index], blank) != blank;
+            dirty |= self.matched(index);
+            redrawn_composer |= self.composer.as_ref().is_some_and(|composer| composer.rows.contains(&index));
+        }
+        self.changed = changed;
+        if self.title.as_deref() != Some(screen.title().unwrap_or_default()) {
+            self.text = screen.title().unwrap_or_default().to_owned();
+            self.title = Some(self.text.clone());
+            dirty |= self.matched(rows);
+        }
+        let (cursor, modes) = (screen.cursor(), screen.modes());
+        let moved = self.cursor.is_none_or(|old| (old.row, old.visible) != (cursor.row, cursor.visible));
+        dirty |= moved || self.modes != Some(modes);
+        (self.cursor, self.modes) = (Some(cursor), Some(modes));
+        if !dirty && !redrawn_composer {
+            return false;
+        }
+        self.composer = self.book.composer.as_ref().and_then(|patterns| self.find_composer(patterns, screen));
+        let reading = Reading {
+            findings: self.findings(screen),
+            draft: self.composer.as_ref().map(|composer| composer.draft),
+        };
+        let differs = reading != self.reading;
+        self.reading = reading;
+        differs
+    }
+
+    /// Matches the text at hand; returns whether that changed anything for this row.
+    fn matched(&mut self, index: usize) -> bool {
+        let bits = &mut self.bits[index * self.words..(index + 1) * self.words];
+        let mut differs = false;
+        let mut fresh = [0_u64; 8];
+        for pattern in &self.book.set.matches(&self.text) {
+            fresh[pattern / 64] |= 1 << (pattern % 64);
+        }
+        for (old, new) in bits.iter_mut().zip(fresh) {
+            differs |= *old != new;
+            *old = new;
+        }
+        differs
+    }
+
+    fn has(&self, index: usize, pattern: usize) -> bool {
+        self.bits[index * self.words + pattern / 64] >> (pattern % 64) & 1 == 1
+    }
+
+    fn findings(&self, screen: &Screen) -> Vec<Finding> {
+        let mut own = false;
+        let rules = self.book.rules.iter().filter(|rule| {
+            // What holds for agents in general counts where this agent's own rules, which come first, say nothing.
+            let holds = !(own && rule.general) && self.holds(&rule.test);
+            own |= holds && !rule.general;
+            holds
+        });
+        rules
+            .map(|rule| Finding {
+                rule: rule.id.clone(),
+                state: rule.state,
+                kind: rule.kind.clone(),
+                until: rule.until.and_then(|(region, pattern)| self.until(screen, region, pattern)),
+                general: rule.general,
+            })
+            .collect()
+    }
+
+    fn holds(&self, test: &Test) -> bool {
+        let (cursor, modes) = (self.cursor.unwrap_or_default(), self.modes.unwrap_or_default());
+        match test {
+            Test::Row { region, pattern } => self.rows(*region).any(|row| self.has(row, *pattern)),
+            Test::All(tests) => tests.iter().all(|test| self.holds(test)),
+            Test::Any(tests) => tests.iter().any(|test| self.holds(test)),
+            Test::None(tests) => !tests.iter().any(|test| self.holds(test)),
+            Test::Composer(wanted) => self.composer.is_some() == *wanted,
+            Test::Draft(wanted) => self.composer.as_ref().is_some_and(|composer| composer.draft == *wanted),
+            Test::CursorVisible(wanted) => cursor.visible == *wanted,
+            Test::CursorInComposer(wanted) => {
+                self.composer.as_ref().is_some_and(|composer| composer.rows.contains(&usize::from(cursor.row)))
+                    == *wanted
+            }
+            Test::BracketedPaste(wanted) => modes.bracketed_paste == *wanted,
+            Test::AlternateScreen(wanted) => modes.alternate_screen == *wanted,
+        }
+    }
+
+    fn until(&self, screen: &Screen, region: Region, pattern: usize) -> Option<String> {
+        let row = self.rows(region).find(|row| self.has(*row, pattern))?;
+        let text = if row == self.blank.len() {
+            self.title.clone().unwrap_or_default()
+        } else {
+            let mut text = String::new();
+            screen.read_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
+            text
+        };
+        let captures = self.book.patterns[pattern].captures(&text)?;
+        captures.name("until").map(|until| until.as_str().trim().to_owned()).filter(|until| !until.is_empty())
+    }
+
+    /// The rows of a region; the title is behind the last.
+    fn rows(&self, region: Region) -> impl Iterator<Item = usize> {
+        let count = self.blank.len();
+        let composer = self.composer.as_ref();
+        let (range, limit) = match region {
+            Region::Title => (count..count + 1, 1),
+            Region::Screen => (0..count, count),
+            Region::Top(limit) => return self.written(0..count, limit.into(), false),
+            Region::Bottom(limit) => (0..count, limit.into()),
+            Region::Status => (0..count, 1),
+            Region::Cursor => {
+                let row = usize::from(self.cursor.unwrap_or_default().row).min(count.saturating_sub(1));
+                (row..row + 1, 1)
+            }
+            Region::Composer => (composer.map_or(0..0, |composer| composer.rows.clone()), count),
+            Region::Above(limit) => (0..composer.map_or(0, |composer| composer.framed.start), limit.into()),
+            Region::Below => (composer.map_or(count, |composer| composer.framed.end)..count, count),
+            Region::Dialog if composer.is_some() => (0..0, 0),
+            Region::Dialog => (0..count, DIALOG_ROWS.into()),
+        };
+        self.written(range, limit, true)
+    }
+
+    /// The rows of a range that are not blank, from its end or from its begin.
+    fn written(&self, range: Range<usize>, limit: usize, from_end: bool) -> Rows<'_> {
+        Rows { blank: &self.blank, range, left: limit, from_end }
+    }
+
+    /// Finds the composer: the lowest place that looks like one.
+    fn find_composer(&self, patterns: &ComposerPatterns, screen: &Screen) -> Option<Composer> {
+        let count = self.blank.len();
+        let has = |row: usize, pattern: Option<usize>| pattern.is_none_or(|pattern| self.has(row, pattern));
+        let place = (0..count).rev().find_map(|first| {
+            if !self.has(first, patterns.row) || (patterns.above.is_some() && first == 0) {
+                return None;
+            }
+            let top = first - usize::from(patterns.above.is_some());
+            if !has(top, patterns.above) {
+                return None;
+            }
+            let limit = count.min(first + COMPOSER_ROWS);
+            let place = match patterns.below {
+                Some(below) => {
+                    let end = (first + 1..limit).find(|row| self.has(*row, below))?;
+                    (first..end, top..end + 1)
+                }
+                None => {
+                    let end = (first + 1..limit).find(|row| self.blank[*row]).unwrap_or(limit);
+                    (first..end, top..end)
+                }
+            };
+            let cursor = usize::from(self.cursor.unwrap_or_default().row);
+            (!patterns.has_cursor || place.0.contains(&cursor)).then_some(place)
+        });
+        let (rows, framed) = place?;
+        let mut text = String::new();
+        let draft = rows.clone().any(|row| {
+            screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
+            let empty = patterns.empty.is_some_and(|empty| self.has(row, empty));
+            let prompt = self.book.patterns[patterns.row].find(&text).filter(|_| row == rows.start);
+            let written = &text[prompt.map_or(0, |prompt| prompt.end())..];
+            !empty && written.contains(|character: char| !character.is_whitespace() && !is_frame(character))
+        });
+        Some(Composer { rows, framed, draft })
+    }
+}
+
+/// Whether a character is for drawing lines and boxes.
+fn is_frame(character: char) -> bool {
+    ('\u{2500}'..='\u{259f}').contains(&character)
+}
+
+/// Rows that are not blank, in the order in which they are looked at.
+struct Rows<'a> {
+    blank: &'a [bool],
+    range: Range<usize>,
+    left: usize,
+    from_end: bool,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.left == 0 {
+            return None;
+        }
+        let blank = self.blank;
+        let written = |row: &usize| !blank.get(*row).copied().unwrap_or(false);
+        let next = if self.from_end { self.range.rfind(written) } else { self.range.find(written) };
+        self.left -= 1;
+        next
+    }
+}

@@ -1,0 +1,73 @@
+//! Rules as they are written down.
+
+use ostler_core::State;
+use serde::{Deserialize, Serialize};
+
+/// What a sight on the screen means.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RuleSpec {
+    /// The state it shows.
+    pub state: Option<State>,
+    /// What kind of blocked, limited or error.
+    pub kind: Option<String>,
+    /// Where rules contradict, the highest wins.
+    pub priority: i32,
+    /// The versions of the agent it is for: a comma-separated range such as `>=2.1.295, <3`.
+    pub versions: Option<String>,
+    /// A rule that a layer wants gone.
+    pub off: bool,
+    /// It holds for agents in general, beside their own rules; only in the preset for agents in general.
+    pub general: bool,
+    /// When it holds.
+    pub when: Condition,
+    /// How a dialog is answered.
+    pub answer: Option<Answer>,
+    /// What it is about, for people.
+    pub note: Option<String>,
+}
+
+/// When a rule holds: everything that is said must be so.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Condition {
+    /// Where to look; see [`crate::Region`].
+    #[serde(rename = "in")]
+    pub region: Option<String>,
+    /// What one row there looks like: a regular expression. Its group `until` is when a limit ends.
+    pub row: Option<String>,
+    /// All of these hold.
+    pub all: Vec<Condition>,
+    /// One of these holds.
+    pub any: Vec<Condition>,
+    /// None of these holds.
+    pub not: Vec<Condition>,
+    /// Whether the composer is there.
+    pub composer: Option<bool>,
+    /// Whether something is written in the composer.
+    pub draft: Option<bool>,
+    /// Whether the cursor is visible.
+    pub cursor_visible: Option<bool>,
+    /// Whether the cursor is in the composer.
+    pub cursor_in_composer: Option<bool>,
+    /// Whether pastes are bracketed.
+    pub bracketed_paste: Option<bool>,
+    /// Whether the program draws on the alternate screen.
+    pub alternate_screen: Option<bool>,
+}
+
+/// How a dialog is answered.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Answer {
+    /// The row that says yes, once.
+    pub accept: Option<String>,
+    /// The row that says no.
+    pub decline: Option<String>,
+    /// What marks the selected row.
+    pub selected: Option<String>,
+    /// Keys that say yes where there are no rows to choose from.
+    pub accept_keys: Vec<String>,
+    /// Keys that say no where there are no rows to choose from.
+    pub decline_keys: Vec<String>,
+}

@@ -1,0 +1,239 @@
+//! Rules made ready for use.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ostler_core::State;
+use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use semver::{Version, VersionReq};
+
+use crate::region::Region;
+use crate::rule::{Condition, RuleSpec};
+use crate::version::in_range;
+use crate::{ComposerSpec, Preset};
+
+/// Longest pattern, in bytes.
+const MAX_PATTERN: usize = 1000;
+/// Most patterns of one agent.
+const MAX_PATTERNS: usize = 500;
+/// Most memory for one pattern's program, in bytes.
+const MAX_PROGRAM: usize = 1 << 20;
+/// Deepest nesting of conditions.
+const MAX_DEPTH: usize = 8;
+
+/// Something is wrong with a rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct RuleError {
+    /// The field, from the top of the file.
+    pub field: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl RuleError {
+    fn new(field: impl Into<String>, reason: impl ToString) -> Self {
+        Self { field: field.into(), reason: reason.to_string() }
+    }
+}
+
+/// The rules for one version of an agent, ready for use.
+#[derive(Debug, Default)]
+pub struct RuleBook {
+    pub(crate) set: RegexSet,
+    pub(crate) patterns: Vec<Regex>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) composer: Option<ComposerPatterns>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: Arc<str>,
+    pub(crate) state: State,
+    pub(crate) kind: Option<Arc<str>>,
+    pub(crate) general: bool,
+    pub(crate) test: Test,
+    /// Where the end of a limit is told.
+    pub(crate) until: Option<(Region, usize)>,
+}
+
+/// Indices of patterns.
+#[derive(Debug)]
+pub(crate) struct ComposerPatterns {
+    pub(crate) row: usize,
+    pub(crate) above: Option<usize>,
+    pub(crate) below: Option<usize>,
+    pub(crate) empty: Option<usize>,
+    pub(crate) has_cursor: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Test {
+    Row { region: Region, pattern: usize },
+    All(Vec<Test>),
+    Any(Vec<Test>),
+    None(Vec<Test>),
+    Composer(bool),
+    Draft(bool),
+    CursorVisible(bool),
+    CursorInComposer(bool),
+    BracketedPaste(bool),
+    AlternateScreen(bool),
+}
+
+impl RuleBook {
+    /// Makes the rules of an agent ready that are for this version; all of them if it is not known.
+    ///
+    /// `general` are the rules that hold for agents in general.
+    pub fn new(preset: &Preset, general: Option<&Preset>, version: Option<&Version>) -> Result<Self, RuleError> {
+        let mut compiler = Compiler::default();
+        let composer = compiler.composer(&preset.composer)?;
+        let mut rules = Vec::new();
+        for (id, spec) in &preset.rules {
+            rules.extend(compiler.rule(id, spec, version, false)?);
+        }
+        let shared = general.into_iter().flat_map(|preset| &preset.rules);
+        for (id, spec) in shared.filter(|(id, spec)| spec.general && !preset.rules.contains_key(*id)) {
+            rules.extend(compiler.rule(id, spec, version, true)?);
+        }
+        // Equal priorities keep the order of their ids; rules for agents in general come last.
+        rules.sort_by_key(|(priority, rule)| (rule.general, std::cmp::Reverse(*priority)));
+        let rules = rules.into_iter().map(|(_, rule)| rule).collect();
+        let (set, patterns) = compiler.finish()?;
+        Ok(Self { set, patterns, rules, composer })
+    }
+
+    /// The ids of the rules, in the order in which they count.
+    pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().map(|rule| &*rule.id)
+    }
+}
+
+/// Collects patterns, each once.
+#[derive(Default)]
+struct Compiler {
+    sources: Vec<String>,
+    regexes: Vec<Regex>,
+    known: HashMap<String, usize>,
+}
+
+impl Compiler {
+    fn pattern(&mut self, field: &str, source: &str) -> Result<usize, RuleError> {
+        if let Some(index) = self.known.get(source) {
+            return Ok(*index);
+        }
+        if source.len() > MAX_PATTERN {
+            return Err(RuleError::new(field, format!("a pattern may have {MAX_PATTERN} bytes")));
+        }
+        if self.sources.len() >= MAX_PATTERNS {
+            return Err(RuleError::new(field, format!("an agent may have {MAX_PATTERNS} patterns")));
+        }
+        let regex = RegexBuilder::new(source)
+            .size_limit(MAX_PROGRAM)
+            .nest_limit(50)
+            .build()
+            .map_err(|error| RuleError::new(field, error))?;
+        let index = self.sources.len();
+        self.known.insert(source.to_owned(), index);
+        self.sources.push(source.to_owned());
+        self.regexes.push(regex);
+        Ok(index)
+    }
+
+    fn composer(&mut self, spec: &ComposerSpec) -> Result<Option<ComposerPatterns>, RuleError> {
+        let Some(row) = &spec.row else { return Ok(None) };
+        let mut optional = |field: &str, source: &Option<String>| {
+            source.as_ref().map(|source| self.pattern(field, source)).transpose()
+        };
+        Ok(Some(ComposerPatterns {
+            above: optional("composer.above", &spec.above)?,
+            below: optional("composer.below", &spec.below)?,
+            empty: optional("composer.empty", &spec.empty)?,
+            row: self.pattern("composer.row", row)?,
+            has_cursor: spec.has_cursor,
+        }))
+    }
+
+    fn rule(
+        &mut self,
+        id: &str,
+        spec: &RuleSpec,
+        version: Option<&Version>,
+        general: bool,
+    ) -> Result<Option<(i32, Rule)>, RuleError> {
+        let field = format!("rules.{id}");
+        let wanted = spec.versions.as_ref().map(|range| {
+            VersionReq::parse(range).map_err(|error| RuleError::new(format!("{field}.versions"), error))
+        });
+        let wanted = wanted.transpose()?;
+        let state = spec.state.ok_or_else(|| RuleError::new(format!("{field}.state"), "is missing"))?;
+        if matches!(state, State::Exited | State::Unknown | State::Starting) {
+            return Err(RuleError::new(format!("{field}.state"), format!("no screen shows {state}")));
+        }
+        let mut until = None;
+        let test = self.test(&format!("{field}.when"), &spec.when, &mut until, 0)?;
+        if matches!(&test, Test::All(tests) if tests.is_empty()) {
+            return Err(RuleError::new(format!("{field}.when"), "says nothing, so it would always hold"));
+        }
+        if spec.off || wanted.zip(version).is_some_and(|(wanted, version)| !in_range(&wanted, version)) {
+            return Ok(None);
+        }
+        let (id, kind) = (Arc::from(id), spec.kind.as_deref().map(Arc::from));
+        Ok(Some((spec.priority, Rule { id, state, kind, general, test, until })))
+    }
+
+    fn test(
+        &mut self,
+        field: &str,
+        condition: &Condition,
+        until: &mut Option<(Region, usize)>,
+        depth: usize,
+    ) -> Result<Test, RuleError> {
+        if depth > MAX_DEPTH {
+            return Err(RuleError::new(field, "is nested too deeply"));
+        }
+        let mut tests = Vec::new();
+        match (&condition.region, &condition.row) {
+            (Some(region), Some(row)) => {
+                let region =
+                    region.parse().map_err(|error| RuleError::new(format!("{field}.in"), error))?;
+                let pattern = self.pattern(&format!("{field}.row"), row)?;
+                if self.regexes[pattern].capture_names().any(|name| name == Some("until")) {
+                    *until = Some((region, pattern));
+                }
+                tests.push(Test::Row { region, pattern });
+            }
+            (None, None) => {}
+            (Some(_), None) => return Err(RuleError::new(format!("{field}.row"), "is missing beside `in`")),
+            (None, Some(_)) => return Err(RuleError::new(format!("{field}.in"), "is missing beside `row`")),
+        }
+        let mut list = |name: &str, conditions: &[Condition]| {
+            (0..).zip(conditions).map(|(index, condition)| {
+                self.test(&format!("{field}.{name}[{index}]"), condition, until, depth + 1)
+            }).collect::<Result<Vec<Test>, RuleError>>()
+        };
+        tests.extend(list("all", &condition.all)?);
+        let (any, not) = (list("any", &condition.any)?, list("not", &condition.not)?);
+        if !any.is_empty() {
+            tests.push(Test::Any(any));
+        }
+        if !not.is_empty() {
+            tests.push(Test::None(not));
+        }
+        tests.extend(condition.composer.map(Test::Composer));
+        tests.extend(condition.draft.map(Test::Draft));
+        tests.extend(condition.cursor_visible.map(Test::CursorVisible));
+        tests.extend(condition.cursor_in_composer.map(Test::CursorInComposer));
+        tests.extend(condition.bracketed_paste.map(Test::BracketedPaste));
+        tests.extend(condition.alternate_screen.map(Test::AlternateScreen));
+        Ok(Test::All(tests))
+    }
+
+    fn finish(self) -> Result<(RegexSet, Vec<Regex>), RuleError> {
+        let set = RegexSetBuilder::new(&self.sources)
+            .size_limit(MAX_PROGRAM * 8)
+            .build()
+            .map_err(|error| RuleError::new("rules", error))?;
+        Ok((set, self.regexes))
+    }
+}

@@ -1,0 +1,358 @@
+//! What an agent is doing.
+//!
+//! Signals come in as events; each kind has a place where its newest word is kept. After every event the whole
+//! is weighed afresh, best evidence first:
+//!
+//! 1. a dialog on the screen, in the place where dialogs are, or the agent's word that it waits for a person;
+//! 2. definitive word of the agent: its status on the terminal, or its hooks;
+//! 3. rules that know this agent's screen;
+//! 4. signs that prove nothing alone, added up.
+//!
+//! What nothing speaks for is `unknown`. A weighing also says when it would come out differently if nothing
+//! happened; that is the deadline. With none, an agent at rest costs nothing.
+
+mod evidence;
+mod settings;
+mod verdict;
+mod weigh;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use evidence::{At, Claim, Finding, ProcessSample, Reading, Reporter, TurnRecord};
+pub use settings::{Settings, Weights};
+pub use verdict::Verdict;
+
+use self::evidence::Activity;
+use crate::{Asking, Fact, State, Timestamp};
+
+/// Something the detector learns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The program wrote something.
+    Output,
+    /// Something was typed into it.
+    Typed,
+    /// The screen reads differently now.
+    Read(Reading),
+    /// The program told its status, or took it back.
+    Claimed(Option<Claim>),
+    /// The agent reported something.
+    Reported(Reporter, Fact),
+    /// Its processes were looked at.
+    Sampled(ProcessSample),
+    /// Another agent was asked what the screen shows.
+    Judged(State),
+    /// Output is missing: what was seen on the screen says nothing now.
+    Lost,
+    /// Time has passed.
+    Tick,
+}
+
+/// Something to do for the detector.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// The verdict is a new one.
+    Announce,
+    /// Look at the processes.
+    Sample,
+}
+
+/// What is known beforehand about a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Expectations {
+    /// It tells its status on the terminal once it is ready.
+    pub status: bool,
+    /// There are rules that know its screen.
+    pub rules: bool,
+}
+
+/// What a detector must not forget when the daemon dies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    verdict: Verdict,
+    ready: bool,
+    claim: Option<At<Claim>>,
+    hooks: TurnRecord,
+    transcript: TurnRecord,
+}
+
+/// The detector of one session.
+#[derive(Debug, Clone)]
+pub struct Detector {
+    settings: Settings,
+    expectations: Expectations,
+    born: Timestamp,
+    /// It was ready once.
+    ready: bool,
+    claim: Option<At<Claim>>,
+    /// When it claimed to be idle for the first time.
+    first_idle: Option<Timestamp>,
+    hooks: TurnRecord,
+    transcript: TurnRecord,
+    reading: Reading,
+    /// Since when the screen shows each of these, without a break.
+    seen: Seen,
+    /// When the composer was emptied.
+    emptied: Option<Timestamp>,
+    typed: Option<Timestamp>,
+    activity: Activity,
+    sample: Option<At<ProcessSample>>,
+    sampled_for: Option<Timestamp>,
+    judged: Option<At<State>>,
+    verdict: Verdict,
+    deadline: Option<Timestamp>,
+}
+
+/// Since when the screen shows something.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    idle: Option<Timestamp>,
+    working: Option<Timestamp>,
+    blocked: Option<Timestamp>,
+    /// Anything else, nothing included.
+    reading: Timestamp,
+}
+
+impl Detector {
+    /// The detector of a program that was just started.
+    pub fn new(settings: Settings, expectations: Expectations, now: Timestamp) -> Self {
+        let verdict = Verdict {
+            state: State::Starting,
+            kind: None,
+            confidence: 1.0,
+            because: vec!["the program was started".into()],
+            until: None,
+            since: now,
+        };
+        Self {
+            settings,
+            expectations,
+            born: now,
+            ready: false,
+            claim: None,
+            first_idle: None,
+            hooks: TurnRecord::default(),
+            transcript: TurnRecord::default(),
+            reading: Reading::default(),
+            seen: Seen { reading: now, ..Seen::default() },
+            emptied: None,
+            typed: None,
+            activity: Activity::default(),
+            sample: None,
+            sampled_for: None,
+            judged: None,
+            verdict,
+            deadline: None,
+        }
+    }
+
+    /// The detector of a program that another daemon looked after.
+    ///
+    /// Moments of another daemon's clock mean nothing here: what is remembered is as old as this detector.
+    pub fn recovered(settings: Settings, expectations: Expectations, memory: Memory, now: Timestamp) -> Self {
+        let Memory { verdict, ready, claim, hooks, transcript } = memory;
+        Self {
+            ready,
+            claim: claim.map(|claim| At { at: now, ..claim }),
+            hooks: hooks.learnt(now),
+            transcript: transcript.learnt(now),
+            verdict: Verdict { since: now, ..verdict },
+            ..Self::new(settings, expectations, now)
+        }
+    }
+
+    /// What must be kept for the next daemon.
+    pub fn memory(&self) -> Memory {
+        Memory {
+            verdict: self.verdict.clone(),
+            ready: self.ready,
+            claim: self.claim,
+            hooks: self.hooks.clone(),
+            transcript: self.transcript.clone(),
+        }
+    }
+
+    /// What the agent is doing.
+    pub fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// What the rules last saw on the screen.
+    pub fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    /// What the program last claimed.
+    pub fn claim(&self) -> Option<At<Claim>> {
+        self.claim
+    }
+
+    /// What hooks and transcript say.
+    pub fn records(&self) -> [(Reporter, &TurnRecord); 2] {
+        [(Reporter::Hook, &self.hooks), (Reporter::Transcript, &self.transcript)]
+    }
+
+    /// The last look at the processes.
+    pub fn sample(&self) -> Option<At<ProcessSample>> {
+        self.sample
+    }
+
+    /// When output last came that was no echo.
+    pub fn last_output(&self) -> Option<Timestamp> {
+        self.activity.last
+    }
+
+    /// When to come back, even if nothing happens.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
+    /// Uses other settings from now on.
+    pub fn configure(&mut self, settings: Settings, expectations: Expectations) {
+        (self.settings, self.expectations) = (settings, expectations);
+    }
+
+    /// Takes an event in and says what to do.
+    #[must_use]
+    pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+        match event {
+            Event::Output => {
+                let echo = self.within(self.typed, self.settings.echo_ms, now);
+                self.activity.output(now, echo, self.settings.pause_ms);
+            }
+            Event::Typed => self.typed = Some(now),
+            Event::Read(reading) => self.read(reading, now),
+            Event::Claimed(claim) => self.claimed(claim, now),
+            Event::Reported(reporter, fact) => self.reported(reporter, &fact, now),
+            Event::Sampled(sample) => self.sample = Some(At { what: sample, at: now }),
+            Event::Judged(state) => self.judged = Some(At { what: state, at: now }),
+            Event::Lost => {
+                self.claim = None;
+                self.read(Reading::default(), now);
+            }
+            Event::Tick => {}
+        }
+        self.settle(now)
+    }
+
+    fn claimed(&mut self, claim: Option<Claim>, now: Timestamp) {
+        if self.first_idle.is_none() && claim == Some(Claim::Idle) {
+            self.first_idle = Some(now);
+        }
+        self.claim = claim.map(|what| At { what, at: now });
+        self.emptied = None;
+    }
+
+    fn read(&mut self, reading: Reading, now: Timestamp) {
+        let has = |state| reading.find(state).is_some();
+        let (idle, working, blocked) = (
+            has(State::Idle) || has(State::Watching),
+            has(State::Working),
+            has(State::Blocked),
+        );
+        let keep = |since: Option<Timestamp>, holds: bool| holds.then(|| since.unwrap_or(now));
+        self.seen.idle = keep(self.seen.idle, idle && !working && !blocked);
+        self.seen.working = keep(self.seen.working, working);
+        self.seen.blocked = keep(self.seen.blocked, blocked);
+        if reading.findings != self.reading.findings {
+            self.seen.reading = now;
+        }
+        if self.reading.draft == Some(true) && reading.draft == Some(false) {
+            self.emptied = Some(now);
+        }
+        if reading.draft == Some(true) || working || blocked {
+            self.emptied = None;
+        }
+        self.reading = reading;
+    }
+
+    fn reported(&mut self, reporter: Reporter, fact: &Fact, now: Timestamp) {
+        let record = match reporter {
+            Reporter::Hook | Reporter::Transport => &mut self.hooks,
+            Reporter::Transcript => &mut self.transcript,
+        };
+        let open = |open| Some(At { what: open, at: now });
+        match fact {
+            Fact::PromptSubmitted { .. } | Fact::TurnStarted => {
+                *record = TurnRecord { open: open(true), ..TurnRecord::default() };
+            }
+            Fact::ToolStarted { .. } | Fact::TurnProgressed | Fact::Compacting | Fact::Retrying { .. } => {
+                record.open = open(true);
+                record.failed = None;
+            }
+            Fact::ToolEnded { .. } | Fact::Answered => {
+                record.open = open(true);
+                record.asked = None;
+            }
+            Fact::Asked { kind } => record.asked = Some(At { what: *kind, at: now }),
+            Fact::TurnEnded { background } => {
+                *record = TurnRecord { open: open(false), background: *background, ..TurnRecord::default() };
+            }
+            Fact::Interrupted | Fact::IdleNotified => {
+                record.open = open(false);
+                record.asked = None;
+            }
+            Fact::TurnFailed { failure, .. } => {
+                let failed = Some(At { what: *failure, at: now });
+                *record = TurnRecord { open: open(false), failed, ..TurnRecord::default() };
+            }
+            Fact::SessionStarted
+            | Fact::SessionEnded
+            | Fact::SubagentEnded
+            | Fact::Used(_)
+            | Fact::Heartbeat => {}
+        }
+    }
+
+    /// Weighs everything, and announces what is new.
+    fn settle(&mut self, now: Timestamp) -> Vec<Action> {
+        let weighed = self.weigh(now);
+        let mut actions = Vec::new();
+        if weighed.wants_sample && self.sampled_for != self.activity.any {
+            self.sampled_for = self.activity.any;
+            actions.push(Action::Sample);
+        }
+        self.deadline = weighed.again.filter(|again| *again > now);
+        if matches!(weighed.state, State::Idle | State::Working | State::Watching) {
+            self.ready = true;
+        }
+        let same = weighed.state == self.verdict.state;
+        let verdict = Verdict {
+            state: weighed.state,
+            kind: weighed.kind,
+            confidence: weighed.confidence,
+            because: weighed.because,
+            until: weighed.until,
+            since: if same { self.verdict.since } else { now },
+        };
+        if verdict.differs(&self.verdict) {
+            actions.push(Action::Announce);
+        }
+        self.verdict = verdict;
+        actions
+    }
+
+    /// Whether `moment` was less than `ms` ago.
+    fn within(&self, moment: Option<Timestamp>, ms: u32, now: Timestamp) -> bool {
+        moment.is_some_and(|moment| now.since(moment) < millis(ms))
+    }
+
+    /// The record of the turn that counts: hooks, where the agent has them, for they come at once.
+    fn record(&self) -> &TurnRecord {
+        if self.hooks.open.is_some() || self.hooks.asked.is_some() { &self.hooks } else { &self.transcript }
+    }
+
+    fn asked(&self) -> Option<At<Asking>> {
+        self.record().asked
+    }
+}
+
+fn millis(ms: u32) -> Duration {
+    Duration::from_millis(ms.into())
+}
+
+#[cfg(test)]
+#[path = "detector_tests.rs"]
+mod tests;

@@ -1,0 +1,135 @@
+//! What the detector has been told, and when.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Asking, Failure, State, Timestamp};
+
+/// What one rule saw on the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Arc<str>,
+    /// What it means.
+    pub state: State,
+    /// What kind of it.
+    pub kind: Option<Arc<str>>,
+    /// When a limit ends, in the agent's words.
+    pub until: Option<String>,
+    /// It holds for agents in general, not for this one: a hint.
+    pub general: bool,
+}
+
+/// What all rules together saw on the screen, the weightiest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// The rules that hold.
+    pub findings: Vec<Finding>,
+    /// Whether something is written in the composer, if there is one.
+    pub draft: Option<bool>,
+}
+
+impl Reading {
+    /// The first finding of a state.
+    pub fn find(&self, state: State) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.state == state)
+    }
+}
+
+/// A state that a program claims for itself on its terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// Ready for input.
+    Idle,
+    /// At work.
+    Working,
+    /// Waiting for a person.
+    Blocked(Asking),
+    /// Finished what it was asked.
+    Done,
+    /// Failed.
+    Error,
+}
+
+/// A look at the processes of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProcessSample {
+    /// The foreground process waits in a read of the terminal.
+    pub reads_terminal: bool,
+    /// Processes that were started since the agent was ready.
+    pub children: u32,
+    /// CPU time spent since the last look, in hundredths of one core.
+    pub cpu_percent: u32,
+}
+
+/// Who reported a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reporter {
+    /// A hook.
+    Hook,
+    /// The transcript.
+    Transcript,
+    /// A structured connection.
+    Transport,
+}
+
+/// Something with the moment it was learnt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct At<T> {
+    /// What.
+    pub what: T,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What the agent's own records say of its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TurnRecord {
+    /// A turn is open, or the last one was closed.
+    pub open: Option<At<bool>>,
+    /// It waits for a person.
+    pub asked: Option<At<Asking>>,
+    /// How the last turn failed.
+    pub failed: Option<At<Failure>>,
+    /// Its own work in the background, at the end of the last turn.
+    pub background: u32,
+}
+
+impl TurnRecord {
+    /// The same, learnt at another moment.
+    pub(super) fn learnt(self, now: Timestamp) -> Self {
+        Self {
+            open: self.open.map(|open| At { at: now, ..open }),
+            asked: self.asked.map(|asked| At { at: now, ..asked }),
+            failed: self.failed.map(|failed| At { at: now, ..failed }),
+            background: self.background,
+        }
+    }
+}
+
+/// When output came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Activity {
+    /// Begin of the present run of output.
+    pub(super) began: Option<Timestamp>,
+    /// Last output that was nobody's echo.
+    pub(super) last: Option<Timestamp>,
+    /// Last output at all.
+    pub(super) any: Option<Timestamp>,
+}
+
+impl Activity {
+    pub(super) fn output(&mut self, now: Timestamp, echo: bool, pause_ms: u32) {
+        self.any = Some(now);
+        if echo {
+            return;
+        }
+        if self.last.is_none_or(|last| now.since(last).as_millis() > pause_ms.into()) {
+            self.began = Some(now);
+        }
+        self.last = Some(now);
+    }
+}

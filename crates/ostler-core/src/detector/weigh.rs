@@ -1,0 +1,366 @@
+//! Weighing the evidence.
+
+use super::evidence::{At, Claim, Finding};
+use super::{Detector, Reporter, millis};
+use crate::{Asking, Failure, State, Timestamp};
+
+/// The outcome of a weighing.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Weighed {
+    pub(super) state: State,
+    pub(super) kind: Option<String>,
+    pub(super) confidence: f32,
+    pub(super) because: Vec<String>,
+    pub(super) until: Option<String>,
+    /// When it may come out differently if nothing happens.
+    pub(super) again: Option<Timestamp>,
+    /// A look at the processes could help.
+    pub(super) wants_sample: bool,
+}
+
+impl Weighed {
+    fn new(state: State, confidence: f32, because: impl Into<String>) -> Self {
+        Self {
+            state,
+            kind: None,
+            confidence,
+            because: vec![because.into()],
+            until: None,
+            again: None,
+            wants_sample: false,
+        }
+    }
+
+    fn kind(self, kind: &str) -> Self {
+        Self { kind: Some(kind.to_owned()), ..self }
+    }
+
+    fn and(mut self, because: impl Into<String>) -> Self {
+        self.because.push(because.into());
+        self
+    }
+
+    fn again(self, at: Timestamp) -> Self {
+        Self { again: Some(self.again.map_or(at, |again| again.min(at))), ..self }
+    }
+
+    fn sample(self) -> Self {
+        Self { wants_sample: true, ..self }
+    }
+}
+
+/// The reason that a finding gives.
+fn rule(finding: &Finding) -> String {
+    format!("screen: rule {}", finding.rule)
+}
+
+impl Detector {
+    pub(super) fn weigh(&self, now: Timestamp) -> Weighed {
+        self.blocked(now)
+            .or_else(|| self.claims(now))
+            .or_else(|| self.records_say(now))
+            .or_else(|| self.failed_on_screen())
+            .unwrap_or_else(|| self.screen(now))
+    }
+
+    /// The agent waits for a person.
+    fn blocked(&self, now: Timestamp) -> Option<Weighed> {
+        let dialog = self.reading.find(State::Blocked).zip(self.seen.blocked);
+        let claim = self.claim.filter(|claim| matches!(claim.what, Claim::Blocked(_)));
+        if let Some((finding, seen)) = dialog {
+            // Right after the answer the agent is at work, and its screen has yet to follow.
+            let answered = self
+                .claim
+                .filter(|claim| claim.what == Claim::Working && claim.at >= seen)
+                .map(|claim| claim.at.plus(millis(self.settings.contradiction_ms)))
+                .filter(|until| now < *until);
+            if let Some(until) = answered {
+                return Some(Weighed::new(State::Working, 0.8, "program status: working").again(until));
+            }
+            let confidence = if finding.general { 0.75 } else { 0.95 };
+            let weighed = Weighed::new(State::Blocked, confidence, rule(finding));
+            let weighed = weighed.kind(finding.kind.as_deref().unwrap_or(Asking::Dialog.as_str()));
+            return Some(match claim {
+                Some(_) => Weighed { confidence: 0.99, ..weighed }.and("program status: blocked"),
+                None => weighed,
+            });
+        }
+        if let Some(At { what: Claim::Blocked(kind), .. }) = claim {
+            return Some(Weighed::new(State::Blocked, 0.97, "program status: blocked").kind(kind.as_str()));
+        }
+        let asked = self.asked()?;
+        // What was asked in a hook may have been answered by a policy of the agent, unseen by any hook.
+        let newer_claim = self.claim.is_some_and(|claim| claim.at > asked.at);
+        let doubt = asked.at.plus(millis(self.settings.contradiction_ms));
+        let works_on = self.seen.working.is_some() || self.seen.idle.is_some();
+        if newer_claim || (works_on && now >= doubt) {
+            return None;
+        }
+        Some(
+            Weighed::new(State::Blocked, 0.85, format!("{} asked", self.reporter()))
+                .kind(asked.what.as_str())
+                .again(doubt),
+        )
+    }
+
+    /// The agent tells its status on the terminal.
+    fn claims(&self, now: Timestamp) -> Option<Weighed> {
+        let claim = self.claim?;
+        match claim.what {
+            Claim::Blocked(_) => None,
+            Claim::Working => {
+                // Some agents say "working" for a moment while they start.
+                let flicker = self
+                    .first_idle
+                    .filter(|first| claim.at.since(*first) < millis(self.settings.flicker_ms))
+                    .map(|_| claim.at.plus(millis(self.settings.flicker_ms)))
+                    .filter(|until| now < *until);
+                if let Some(until) = flicker {
+                    return Some(self.hold("program status flickers").again(until));
+                }
+                self.doubted(Weighed::new(State::Working, 0.98, "program status: working"), now)
+            }
+            Claim::Error => Some(self.failure(0.97, "program status: error")),
+            Claim::Idle | Claim::Done => {
+                let word = if claim.what == Claim::Idle { "idle" } else { "done" };
+                let because = format!("program status: {word}");
+                // Work that shows on the screen later than the claim was not announced.
+                if let Some((finding, seen)) = self.reading.find(State::Working).zip(self.seen.working)
+                    && seen > claim.at
+                {
+                    let believed = seen.plus(millis(self.settings.contradiction_ms));
+                    return Some(if now >= believed {
+                        Weighed::new(State::Working, 0.7, rule(finding))
+                    } else {
+                        Weighed::new(State::Idle, 0.8, because).again(believed)
+                    });
+                }
+                // What was in the composer is gone: the agent took it, and has yet to say so.
+                if let Some(weighed) = self.submitted(now) {
+                    return Some(weighed);
+                }
+                Some(self.at_rest(0.98, because))
+            }
+        }
+    }
+
+    /// The composer was emptied a moment ago: work begins.
+    fn submitted(&self, now: Timestamp) -> Option<Weighed> {
+        let grace = self.emptied?.plus(millis(self.settings.submit_grace_ms));
+        let submitted = || Weighed::new(State::Working, 0.6, "the composer was emptied").again(grace);
+        (now < grace).then(submitted)
+    }
+
+    /// Word of work gives way to a terminal that is silent, and looks idle, for long.
+    fn doubted(&self, weighed: Weighed, now: Timestamp) -> Option<Weighed> {
+        let expiry = millis(self.settings.veto_expiry_ms);
+        let silent_since = self.activity.any.unwrap_or(self.born);
+        let Some(idle_since) = self.seen.idle.map(|idle| idle.max(silent_since)) else { return Some(weighed) };
+        let expires = idle_since.plus(expiry);
+        (now < expires).then(|| weighed.again(expires))
+    }
+
+    /// Hooks and transcript say that a turn is open, or over.
+    fn records_say(&self, now: Timestamp) -> Option<Weighed> {
+        let record = self.record();
+        let open = record.open?;
+        let reporter = self.reporter();
+        if record.failed.is_some() {
+            return Some(self.failure(0.97, format!("{reporter}: the turn failed")));
+        }
+        if open.what {
+            let weighed = Weighed::new(State::Working, 0.95, format!("{reporter}: a turn is open"));
+            let Some(idle) = self.seen.idle else { return Some(weighed) };
+            // An interrupt that no hook reports shows on the screen alone.
+            let over = idle.max(open.at).plus(millis(self.settings.interrupt_confirm_ms));
+            return (now < over).then(|| weighed.again(over));
+        }
+        if let Some((finding, seen)) = self.reading.find(State::Working).zip(self.seen.working) {
+            let believed = seen.max(open.at).plus(millis(self.settings.contradiction_ms));
+            if now >= believed {
+                return Some(Weighed::new(State::Working, 0.75, rule(finding)));
+            }
+            return Some(self.at_rest(0.85, format!("{reporter}: the turn is over")).again(believed));
+        }
+        Some(self.at_rest(0.97, format!("{reporter}: the turn is over")))
+    }
+
+    /// The agent is done; what it left running decides between idle and watching.
+    fn at_rest(&self, confidence: f32, because: impl Into<String>) -> Weighed {
+        if let Some(finding) = self.reading.find(State::Watching) {
+            return Weighed::new(State::Watching, confidence.min(0.9), because).and(rule(finding));
+        }
+        if self.record().background > 0 && self.record().open.is_some_and(|open| !open.what) {
+            return Weighed::new(State::Watching, confidence.min(0.9), because)
+                .and(format!("{}: work in the background", self.reporter()));
+        }
+        let weighed = Weighed::new(State::Idle, confidence, because);
+        match self.reading.find(State::Idle) {
+            Some(finding) => Weighed { confidence: (confidence + 0.01).min(0.99), ..weighed.and(rule(finding)) },
+            None => weighed,
+        }
+    }
+
+    /// The turn failed; records and screen know how.
+    fn failure(&self, confidence: f32, because: impl Into<String>) -> Weighed {
+        let recorded = [&self.hooks, &self.transcript].into_iter().find_map(|record| record.failed);
+        let limited = self.reading.find(State::Limited);
+        let failed = self.reading.find(State::Error);
+        let is_limit = recorded.map_or(limited.is_some(), |failed| failed.what.is_limit());
+        let state = if is_limit { State::Limited } else { State::Error };
+        let shown = if is_limit { limited } else { failed.or(limited) };
+        let weighed = Weighed::new(state, confidence, because);
+        let kind = recorded.map(|failed| failed.what).filter(|what| *what != Failure::Other);
+        let kind = kind.map(Failure::as_str).or(shown.and_then(|finding| finding.kind.as_deref()));
+        let weighed = kind.into_iter().fold(weighed, Weighed::kind);
+        match shown {
+            Some(finding) => Weighed { until: finding.until.clone(), ..weighed.and(rule(finding)) },
+            None => weighed,
+        }
+    }
+
+    /// The end of the conversation on the screen is an error, and nothing goes on.
+    fn failed_on_screen(&self) -> Option<Weighed> {
+        // A draft or an emptied composer: somebody goes on.
+        if self.seen.working.is_some() || self.emptied.is_some() || self.claim.is_some() {
+            return None;
+        }
+        let find = |state| self.reading.find(state).filter(|finding| !finding.general);
+        let finding = find(State::Limited).or_else(|| find(State::Error))?;
+        let weighed = Weighed::new(finding.state, 0.85, rule(finding));
+        let weighed = finding.kind.as_deref().into_iter().fold(weighed, Weighed::kind);
+        Some(Weighed { until: finding.until.clone(), ..weighed })
+    }
+
+    /// Only the screen speaks.
+    fn screen(&self, now: Timestamp) -> Weighed {
+        match self.reading.find(State::Working) {
+            Some(finding) if !finding.general => return Weighed::new(State::Working, 0.9, rule(finding)),
+            // Agents at work move. What does not may be quoted text.
+            Some(finding) => {
+                let stale = self.activity.last.unwrap_or(self.born).plus(millis(self.settings.silence_ms));
+                if now < stale {
+                    return Weighed::new(State::Working, 0.7, rule(finding)).again(stale);
+                }
+            }
+            None => {}
+        }
+        if let Some(weighed) = self.submitted(now) {
+            return weighed;
+        }
+        match self.reading.find(State::Watching).or_else(|| self.reading.find(State::Idle)) {
+            Some(finding) if !finding.general => self.looks_idle(finding, now),
+            finding => self.signs(finding, now),
+        }
+    }
+
+    /// A rule for this agent says that it is idle: believed when it says so for a while, and nothing moves.
+    fn looks_idle(&self, finding: &Finding, now: Timestamp) -> Weighed {
+        let settings = &self.settings;
+        let confirm = match (self.ready, self.expectations.status) {
+            (true, _) => settings.idle_confirm_ms,
+            (false, false) => settings.startup_confirm_ms,
+            (false, true) => settings.startup_status_ms,
+        };
+        let seen = self.seen.idle.unwrap_or(now);
+        let mut sure = seen.max(self.activity.last.unwrap_or(seen)).plus(millis(confirm));
+        if settings.noisy_idle_ms > 0 {
+            sure = sure.min(seen.plus(millis(settings.noisy_idle_ms.max(confirm))));
+        }
+        // What is idle stays idle while a person types.
+        let was_idle = matches!(self.verdict.state, State::Idle | State::Watching) && self.ready;
+        if now >= sure || was_idle {
+            return Weighed::new(finding.state, 0.85, rule(finding));
+        }
+        self.hold(rule(finding)).again(sure)
+    }
+
+    /// No rule for this agent knows the screen. Signs are added up.
+    fn signs(&self, ending: Option<&Finding>, now: Timestamp) -> Weighed {
+        let settings = &self.settings;
+        let quiet_since = self.activity.last.unwrap_or(self.born);
+        let flows = self.activity.began.is_some_and(|began| quiet_since.since(began) >= millis(settings.flow_ms));
+        let pause = quiet_since.plus(millis(settings.pause_ms));
+        if now < pause {
+            // Before an agent is ready it draws much, and none of it is work.
+            if flows && (self.ready || !self.expectations.rules) {
+                return Weighed::new(State::Working, 0.5, "output flows").again(pause);
+            }
+            return self.hold("a moment ago something was written").again(pause);
+        }
+        let silent = quiet_since.plus(millis(settings.silence_ms));
+        if now < silent {
+            return self.hold("it is quiet").again(silent);
+        }
+        let sample = self.sample.filter(|sample| sample.at >= self.activity.any.unwrap_or(self.born));
+        if let Some(At { what: sample, .. }) = sample
+            && !sample.reads_terminal
+            && (sample.children > 0 || sample.cpu_percent >= 50)
+        {
+            return Weighed::new(State::Working, 0.6, "its processes are at work");
+        }
+        let weights = settings.weights;
+        let stable = self.seen.reading.plus(millis(settings.silence_ms)) <= now;
+        let complete = self.transcript.open.is_some_and(|open| !open.what);
+        let reads = sample.is_some_and(|sample| sample.what.reads_terminal);
+        let judged = self.judged.filter(|judged| judged.at >= quiet_since);
+        let signs: Vec<(f32, String)> = [
+            Some((weights.silence, "it is silent".to_owned())),
+            stable.then(|| (weights.stable, "its screen is stable".to_owned())),
+            complete.then(|| (weights.transcript, "transcript: the turn is complete".to_owned())),
+            ending.map(|finding| (weights.ending, rule(finding))),
+            reads.then(|| (weights.reading, "it reads from the terminal".to_owned())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let sum: f32 = signs.iter().map(|(weight, _)| weight).sum();
+        let agreement = if signs.len() > 2 { weights.agreement } else { 0.0 };
+        let confidence = (sum + agreement).min(0.95);
+        let mut because: Vec<String> = signs.into_iter().map(|(_, sign)| sign).collect();
+        if confidence >= weights.threshold && (ending.is_some() || reads || complete) {
+            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") };
+        }
+        if let Some(At { what, .. }) = judged {
+            because.insert(0, format!("judge: {what}"));
+            return Weighed { because, ..Weighed::new(what, 0.7, "") };
+        }
+        self.unrecognised(now)
+    }
+
+    fn unrecognised(&self, now: Timestamp) -> Weighed {
+        let deadline = self.born.plus(millis(self.settings.startup_deadline_ms));
+        if !self.ready && now < deadline {
+            return Weighed::new(State::Starting, 0.5, "no rule knows its screen yet").again(deadline).sample();
+        }
+        let unknown = Weighed::new(State::Unknown, 0.5, "no rule knows its screen");
+        let unknown = if self.ready { unknown } else { unknown.kind("unrecognised") };
+        unknown.sample()
+    }
+
+    /// Nothing new is certain yet.
+    fn hold(&self, because: impl Into<String>) -> Weighed {
+        let state = match self.verdict.state {
+            // The dialog is gone: somebody answered it.
+            State::Blocked | State::Starting if !self.ready => State::Starting,
+            // So is the error or the limit: something goes on.
+            State::Blocked | State::Limited | State::Error => State::Working,
+            state => state,
+        };
+        let confidence = if state == self.verdict.state { self.verdict.confidence.min(0.8) } else { 0.6 };
+        let held = Weighed::new(state, confidence, because);
+        if state == self.verdict.state && state == State::Unknown {
+            return Weighed { kind: self.verdict.kind.clone(), ..held };
+        }
+        held
+    }
+
+    /// Who keeps the record of the turn.
+    fn reporter(&self) -> &'static str {
+        let hooks = self.hooks.open.is_some() || self.hooks.asked.is_some();
+        match if hooks { Reporter::Hook } else { Reporter::Transcript } {
+            Reporter::Hook | Reporter::Transport => "hook",
+            Reporter::Transcript => "transcript",
+        }
+    }
+}

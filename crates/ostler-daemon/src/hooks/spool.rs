@@ -1,0 +1,105 @@
+//! Reports that found no daemon, or a slow one.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use ostler_hold::create_private;
+use ostler_protocol::{HookReport, MAX_HOOK_PAYLOAD};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use tokio::io::unix::AsyncFd;
+
+use super::{claim, handle};
+use crate::registry::Shared;
+
+/// Longest file that is a report: the payload and its header.
+const MAX_FILE: u64 = MAX_HOOK_PAYLOAD as u64 + (16 << 10);
+/// Most files that are taken at one look.
+const MAX_FILES: usize = 4_096;
+
+/// Hears what is in the spool, now and whenever something is put there.
+pub(crate) async fn replay_spool(shared: Shared) {
+    let spool = shared.home.spool();
+    // Watched before the first look, so that nothing falls between.
+    let watch = create_private(&spool).and_then(|()| watch(&spool));
+    claim::forget_old(&shared.home);
+    replay(&shared, &spool).await;
+    let watch = match watch {
+        Ok(watch) => watch,
+        Err(error) => {
+            tracing::warn!(%error, "the spool is not watched; its reports are heard by the next daemon");
+            return;
+        }
+    };
+    loop {
+        let Ok(mut ready) = watch.readable().await else { return };
+        drained(watch.get_ref());
+        ready.clear_ready();
+        replay(&shared, &spool).await;
+    }
+}
+
+#[expect(deprecated, reason = "its successor is unsafe, for handles that are not owned; this one is")]
+fn watch(spool: &Path) -> io::Result<AsyncFd<OwnedFd>> {
+    let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+    inotify::add_watch(&watch, spool, WatchFlags::MOVED_TO | WatchFlags::ONLYDIR)?;
+    AsyncFd::new(watch)
+}
+
+/// Reads the news away; what counts is that there is some.
+fn drained(watch: &OwnedFd) {
+    let mut buffer = [0; 4_096];
+    while rustix::io::read(watch, &mut buffer).is_ok_and(|count| count > 0) {}
+}
+
+/// Hears every report in the spool, oldest first.
+async fn replay(shared: &Shared, spool: &Path) {
+    for file in files(spool) {
+        let read = read(&file);
+        match read.as_deref().map(HookReport::from_file) {
+            Ok(Some((report, payload))) => {
+                // Nobody waits for an answer any more.
+                let report = HookReport { context: false, ..report };
+                let (event, session) = (report.event.clone(), report.session.clone());
+                match handle(shared, report, payload.to_vec()).await {
+                    Ok(_) => tracing::debug!(session, event, "a report from the spool was heard"),
+                    Err(problem) => {
+                        tracing::debug!(session, event, reason = problem.message, "a report is dropped");
+                    }
+                }
+            }
+            Ok(None) => tracing::warn!(file = %file.display(), "a file in the spool is no report"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => tracing::warn!(file = %file.display(), %error, "a report cannot be read"),
+        }
+        // It was claimed before it was heard: from here on nobody hears it again, with the file or without.
+        let _ = std::fs::remove_file(&file);
+    }
+}
+
+/// The reports, by time. Files whose names begin with a dot are being written.
+fn files(spool: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(spool) else { return Vec::new() };
+    let is_report = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_report))
+        .map(|entry| entry.path())
+        .take(MAX_FILES)
+        .collect();
+    files.sort();
+    files
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::from(rustix::fs::open(file, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,140 @@
+//! Is the program on the PATH really the agent whose name it bears, and which version?
+//!
+//! A program is asked once: it is run with the arguments that make it tell, under close watch. What it said is kept
+//! on disk for as long as its file stays the same, so that the next start costs nothing.
+
+mod cache;
+mod probe;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use ostler_agents::Agent;
+use ostler_screen::SafeText;
+use semver::Version;
+
+use crate::Home;
+use cache::{Cache, Entry, Key};
+use probe::{Outcome, probe};
+
+/// How long a program may take to tell what it is.
+const LIMIT: Duration = Duration::from_secs(10);
+/// How much of what it said is kept for people, in characters.
+const KEPT: usize = 500;
+
+/// What a program turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// It is the agent, or nothing is known that would tell.
+    pub is_agent: bool,
+    /// Its version, if it told.
+    pub version: Option<Version>,
+    /// What it said, fit for a terminal.
+    pub said: String,
+    /// What went wrong while it was asked.
+    pub trouble: Option<String>,
+    /// It was asked earlier.
+    pub cached: bool,
+}
+
+impl Identity {
+    /// Nothing is known that would tell the agent from others.
+    fn taken_at_its_word() -> Self {
+        Self { is_agent: true, version: None, said: String::new(), trouble: None, cached: false }
+    }
+
+    /// Why the program is not taken for the agent, in one line.
+    pub fn complaint(&self) -> Option<String> {
+        if self.is_agent {
+            return None;
+        }
+        let line = self.said.lines().find(|line| !line.trim().is_empty());
+        Some(match (&self.trouble, line) {
+            (Some(trouble), Some(line)) => format!("{trouble}, and said {line:?}"),
+            (Some(trouble), None) => trouble.clone(),
+            (None, Some(line)) => format!("it said {line:?}"),
+            (None, None) => "it said nothing".to_owned(),
+        })
+    }
+}
+
+/// Finds out what a program is: from what it said earlier, or by running it.
+///
+/// `program` is the file as it was found, links included: some programs go by the name they are called by. `env` is
+/// its whole environment.
+pub async fn identify(
+    home: &Home,
+    agent: &Agent,
+    program: &Path,
+    env: &[(OsString, OsString)],
+    cwd: &Path,
+) -> Identity {
+    let (home, agent) = (home.clone(), agent.clone());
+    let (program, env, cwd) = (program.to_owned(), env.to_owned(), cwd.to_owned());
+    let asked = move || ask(&home, &agent, &program, &env, &cwd, LIMIT);
+    match tokio::task::spawn_blocking(asked).await {
+        Ok(identity) => identity,
+        Err(error) => {
+            Identity { is_agent: false, trouble: Some(error.to_string()), ..Identity::taken_at_its_word() }
+        }
+    }
+}
+
+/// What a program said when it was asked earlier, if its file is still the same. Runs nothing.
+pub fn remembered(home: &Home, agent: &Agent, program: &Path) -> Option<Identity> {
+    let spec = agent.preset.run.identity.as_ref()?;
+    let entry = Cache::read(&home.identities()).find(&Key::of(program, spec)?)?;
+    Some(known(entry))
+}
+
+fn known(entry: Entry) -> Identity {
+    let version = entry.version.as_deref().and_then(|version| Version::parse(version).ok());
+    Identity { is_agent: entry.is_agent, version, said: entry.said, trouble: None, cached: true }
+}
+
+fn ask(
+    home: &Home,
+    agent: &Agent,
+    program: &Path,
+    env: &[(OsString, OsString)],
+    cwd: &Path,
+    limit: Duration,
+) -> Identity {
+    let Some(spec) = agent.preset.run.identity.as_ref().filter(|spec| !spec.args.is_empty()) else {
+        return Identity::taken_at_its_word();
+    };
+    if let Some(identity) = remembered(home, agent, program) {
+        return identity;
+    }
+    // The key is taken before the program runs: one that is replaced meanwhile is asked again.
+    let key = Key::of(program, spec);
+    let outcome = probe(program, &spec.args, env, cwd, limit);
+    let (output, trouble) = match outcome {
+        Ok(Outcome { output, trouble }) => (output, trouble),
+        Err(error) => (Vec::new(), Some(probe::Trouble::NotRun(error.to_string()))),
+    };
+    let output = String::from_utf8_lossy(&output);
+    let failed = trouble.as_ref().is_some_and(probe::Trouble::is_failure);
+    let is_agent = !failed && spec.recognises(&output);
+    let identity = Identity {
+        is_agent,
+        // Of another program, a version says nothing.
+        version: spec.version_in(&output).filter(|_| is_agent),
+        said: SafeText::new(output.trim()).as_str().chars().take(KEPT).collect(),
+        trouble: trouble.as_ref().map(ToString::to_string),
+        cached: false,
+    };
+    // What went wrong may go right the next time.
+    if let Some(key) = key.filter(|_| is_agent || trouble.is_none()) {
+        let version = identity.version.as_ref().map(ToString::to_string);
+        let entry = Entry::new(key, identity.is_agent, version, identity.said.clone());
+        if let Err(error) = Cache::remember(home, entry) {
+            tracing::debug!(%error, "what a program said is not kept");
+        }
+    }
+    identity
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! What the sessions know of their agents: presets and rules, read once and shared.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ostler_agents::{Agent, RuleBook, settings_for};
+use ostler_core::detector::{Expectations, Settings};
+use tokio::sync::watch;
+
+use crate::{Home, presets};
+
+/// What a session knows of its agent.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) book: Arc<RuleBook>,
+    pub(crate) settings: Settings,
+    pub(crate) expectations: Expectations,
+}
+
+/// Agent, version and project: what the knowledge of a session depends on.
+type Key = (Option<String>, Option<String>, Option<PathBuf>);
+
+/// Presets and rules in use.
+#[derive(Debug)]
+pub(crate) struct Knowledge {
+    home: Home,
+    known: Mutex<HashMap<Key, Known>>,
+    /// Counts how often files have changed.
+    edition: watch::Sender<u64>,
+    /// Counts how often something was read.
+    reads: watch::Sender<u64>,
+}
+
+impl Knowledge {
+    pub(crate) fn new(home: &Home) -> Self {
+        Self { home: home.clone(), known: Mutex::default(), edition: watch::Sender::new(0), reads: watch::Sender::new(0) }
+    }
+
+    /// What is known of a version of an agent, for work in a directory. Without an agent: of any program.
+    pub(crate) fn of(&self, agent: Option<&str>, version: Option<&str>, cwd: &Path) -> Known {
+        let key = (agent.map(str::to_owned), version.map(str::to_owned), presets::project_agents(cwd));
+        // The map is whole between any two statements.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&key) {
+            return found.clone();
+        }
+        let read = self.read(agent, version, cwd);
+        known.insert(key, read.clone());
+        self.reads.send_modify(|reads| *reads += 1);
+        read
+    }
+
+    fn read(&self, name: Option<&str>, version: Option<&str>, cwd: &Path) -> Known {
+        let registry = presets::load(&self.home, cwd).registry;
+        let version = version.and_then(ostler_agents::version::read);
+        let named = name.and_then(|name| registry.get(name));
+        let agent = named.or_else(|| registry.generic()).cloned().unwrap_or_default();
+        let book = registry.rulebook(&agent, version.as_ref()).inspect_err(|error| {
+            tracing::error!(agent = agent.name, %error, "the rules cannot be used");
+        });
+        Known {
+            book: Arc::new(book.unwrap_or_default()),
+            settings: settings_for(&agent, crate::settings::load(&self.home, cwd).detector),
+            expectations: agent.expectations(version.as_ref()),
+            agent,
+        }
+    }
+
+    /// Tells when something was read that was not known.
+    pub(crate) fn readers(&self) -> watch::Receiver<u64> {
+        self.reads.subscribe()
+    }
+
+    /// Where the files are that are in use.
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let projects = known.keys().filter_map(|(_, _, project)| project.clone());
+        projects.chain([self.home.agents(), self.home.settings()]).collect()
+    }
+
+    /// Tells when files have changed.
+    pub(crate) fn editions(&self) -> watch::Receiver<u64> {
+        self.edition.subscribe()
+    }
+
+    /// The files have changed: everybody asks again.
+    pub(crate) fn forget(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.edition.send_modify(|edition| *edition += 1);
+    }
+}

@@ -1,0 +1,100 @@
+//! What has to be found and made before an agent is started.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ostler_agents::hooks::{SessionHooks, session_hooks};
+use ostler_agents::{Agent, Launch};
+use ostler_hold::create_private;
+use ostler_protocol::{ErrorKind, OsText, Problem};
+use ostler_store::NewSession;
+
+use crate::registry::Shared;
+use crate::{Home, presets, programs};
+
+/// The program to start.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// Its file.
+    pub(crate) program: PathBuf,
+    /// The name it is called by.
+    pub(crate) argv0: OsString,
+    /// The agent it may be.
+    pub(crate) agent: Option<Candidate>,
+}
+
+/// An agent that a program may be.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) agent: Arc<Agent>,
+    /// It was asked for by its name: any other program will not do.
+    pub(crate) named: bool,
+}
+
+/// Finds what was asked for: an agent by its name, or any program.
+pub(crate) fn find(home: &Home, asked: &OsText, path: &OsStr, cwd: &Path) -> Result<Found, Problem> {
+    let registry = presets::load(home, cwd).registry;
+    let asked = OsString::from(asked.clone());
+    let name = asked.to_str().unwrap_or_default();
+    let agent = match registry.get(name).filter(|_| !name.contains('/')) {
+        Some(agent) => Some(Candidate { agent: agent.clone(), named: true }),
+        None => {
+            let file = Path::new(&asked).file_name().and_then(OsStr::to_str).unwrap_or_default();
+            registry.by_command(file).map(|agent| Candidate { agent: agent.clone(), named: false })
+        }
+    };
+    let argv0 = match &agent {
+        Some(Candidate { agent, named: true }) => OsString::from(&agent.preset.run.command),
+        _ => asked,
+    };
+    let program = programs::find(&argv0, path, cwd).map_err(|error| {
+        let problem = Problem::new(ErrorKind::Failed, error.to_string());
+        match &agent {
+            Some(Candidate { agent, named: true }) => problem.hint(format!(
+                "{} is not installed here, or not on the PATH; ostler agents check {} says more",
+                agent.preset.title, agent.name
+            )),
+            _ => problem.hint("check the name, or give the program's full path; ostler agents list shows agents"),
+        }
+    })?;
+    Ok(Found { program, argv0, agent })
+}
+
+/// Another program bears the agent's name.
+pub(crate) fn wrong_program(agent: &Agent, program: &Path, said: &str) -> Problem {
+    let title = &agent.preset.title;
+    let said = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
+    let said: String = said.chars().filter(|character| !character.is_control()).take(120).collect();
+    let message = format!("{} is not {title}: asked what it is, it said: {said}", program.display());
+    Problem::new(ErrorKind::Failed, message).hint(format!(
+        "put {title} first on the PATH, or start this program by its path: ostler start {}",
+        program.display()
+    ))
+}
+
+/// Adds what the preset says to arguments and environment, and sets up the hooks of this session.
+pub(crate) async fn prepare(
+    shared: &Shared,
+    agent: &Agent,
+    session: &NewSession,
+    args: &mut Vec<OsString>,
+    env: &mut Vec<(OsString, OsString)>,
+    hooks: bool,
+) -> io::Result<()> {
+    let dir = PathBuf::from(&session.dir);
+    let spec = agent.preset.hooks.as_ref().filter(|_| hooks);
+    let hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, &shared.executable, &dir));
+    // What the user says in so many words is not contradicted.
+    let hooks = hooks.filter(|hooks| !hooks.args.iter().any(|own| own.starts_with('-') && args.iter().any(|arg| arg == own.as_str())));
+    let launch = Launch::new(&agent.preset, false, hooks.as_ref());
+    args.splice(0..0, launch.args.iter().map(OsString::from));
+    *env = launch.environment(env);
+    let Some(SessionHooks { files, .. }) = hooks.filter(|hooks| !hooks.files.is_empty()) else { return Ok(()) };
+    let write = move || {
+        create_private(&dir)?;
+        files.into_iter().try_for_each(|(name, contents)| std::fs::write(dir.join(name), contents))
+    };
+    tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+}

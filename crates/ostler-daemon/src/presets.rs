@@ -1,0 +1,129 @@
+//! Presets on disk: the user's, and those of a project that a person trusts.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ostler_agents::{Layer, Registry};
+
+use crate::Home;
+
+/// Where a project keeps its presets, seen from its root.
+const PROJECT_AGENTS: &str = ".ostler/agents";
+/// Most files that are read from one directory.
+const MAX_FILES: usize = 200;
+/// Largest file that is read; presets are refused long before.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Files of a project that say how agents are run, and are not used because nobody trusted them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untrusted {
+    /// The file.
+    pub file: PathBuf,
+}
+
+/// All presets for work in a directory.
+#[derive(Debug)]
+pub struct Presets {
+    /// The agents.
+    pub registry: Registry,
+    /// Files of the project that are not used.
+    pub untrusted: Vec<Untrusted>,
+}
+
+/// Reads the presets of the user and of the project that `cwd` is in.
+pub fn load(home: &Home, cwd: &Path) -> Presets {
+    let mut layers = read_layers(&home.agents());
+    let mut untrusted = Vec::new();
+    if let Some(project) = project_agents(cwd) {
+        for layer in read_layers(&project) {
+            let file = PathBuf::from(&layer.file);
+            if is_trusted(home, &file, &layer.text) {
+                layers.push(layer);
+            } else {
+                untrusted.push(Untrusted { file });
+            }
+        }
+    }
+    Presets { registry: Registry::new(&layers), untrusted }
+}
+
+/// Trusts the files of the project that `cwd` is in, as they are now; returns them.
+pub fn trust(home: &Home, cwd: &Path) -> io::Result<Vec<PathBuf>> {
+    let Some(project) = project_agents(cwd) else { return Ok(Vec::new()) };
+    let layers = read_layers(&project);
+    ostler_hold::create_private(&home.trusted()).map_err(io::Error::other)?;
+    let mut files = Vec::new();
+    for layer in layers {
+        let file = PathBuf::from(&layer.file);
+        let copy = copy_of(home, &file);
+        let fresh = copy.with_extension("new");
+        fs::write(&fresh, &layer.text)?;
+        fs::rename(&fresh, &copy)?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// A file is trusted as long as it is, byte for byte, what a person looked at.
+fn is_trusted(home: &Home, file: &Path, text: &str) -> bool {
+    fs::read(copy_of(home, file)).is_ok_and(|copy| copy == text.as_bytes())
+}
+
+/// Where the trusted copy of a file is: its path, written so that it fits in one name.
+fn copy_of(home: &Home, file: &Path) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    // Names have a limit; two paths of the same hash and the same bytes could be mistaken, and say the same.
+    let hash = file.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    home.trusted().join(format!("{hash:016x}.toml"))
+}
+
+/// The presets of the project that a directory is in.
+pub(crate) fn project_agents(cwd: &Path) -> Option<PathBuf> {
+    of_project(cwd, PROJECT_AGENTS).filter(|agents| agents.is_dir())
+}
+
+/// What the project that a directory is in has at a place: the nearest above it that has it, up to its repository.
+pub(crate) fn of_project(cwd: &Path, place: &str) -> Option<PathBuf> {
+    for dir in cwd.ancestors() {
+        let found = dir.join(place);
+        if found.exists() {
+            return Some(found);
+        }
+        if dir.join(".git").exists() {
+            return None;
+        }
+    }
+    None
+}
+
+/// The preset files of a directory, in the order of their names. What cannot be read is a preset that is wrong.
+fn read_layers(dir: &Path) -> Vec<Layer> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    files.truncate(MAX_FILES);
+    files.iter().map(|file| read_layer(file)).collect()
+}
+
+fn read_layer(file: &Path) -> Layer {
+    Layer {
+        agent: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        file: file.display().to_string(),
+        // Not valid TOML, and it says why in the error's place.
+        text: read(file).unwrap_or_else(|reason| format!("cannot read this file: {reason}")),
+    }
+}
+
+/// The text of a file that a person wrote; never waits for a pipe.
+pub(crate) fn read(file: &Path) -> Result<String, String> {
+    match fs::metadata(file) {
+        Ok(metadata) if !metadata.is_file() => Err("not a regular file".to_owned()),
+        Ok(metadata) if metadata.len() > MAX_BYTES => Err("too large".to_owned()),
+        Ok(_) => fs::read_to_string(file).map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,71 @@
+//! A look at the processes of a session, taken only when nothing better tells what it is doing.
+
+use std::fs;
+
+use ostler_core::detector::ProcessSample;
+use ostler_hold::tree;
+
+/// CPU time in clock ticks, of which there are a hundred in a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Ticks(pub(crate) u64);
+
+/// The fields of `/proc/PID/stat` behind the program's name.
+struct Stat {
+    foreground: i32,
+    ticks: u64,
+}
+
+/// Looks at a program and the processes below it. `before` is the CPU time at the last look, and how long ago
+/// that was, in milliseconds.
+pub(crate) fn sample(program: u32, session: &str, before: Option<(Ticks, u64)>) -> (ProcessSample, Ticks) {
+    let below = tree::descendants(program, Some(session));
+    let spent = std::iter::once(&program).chain(&below).filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum();
+    let foreground = stat(program).and_then(|stat| u32::try_from(stat.foreground).ok());
+    let cpu_percent = before.map_or(0, |(Ticks(ticks), ms)| {
+        u32::try_from(u64::saturating_sub(spent, ticks) * 1000 / ms.max(10)).unwrap_or(u32::MAX)
+    });
+    let sample = ProcessSample {
+        reads_terminal: foreground.is_some_and(reads_terminal),
+        children: u32::try_from(below.len()).unwrap_or(u32::MAX),
+        cpu_percent,
+    };
+    (sample, Ticks(spent))
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
+    let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some(Stat { foreground: fields.get(5)?.parse().ok()?, ticks: ticks(11)? + ticks(12)? })
+}
+
+/// Whether a process waits for its terminal alone: in a read of it, or in a wait for its standard input.
+fn reads_terminal(pid: u32) -> bool {
+    let Ok(text) = fs::read_to_string(format!("/proc/{pid}/syscall")) else { return false };
+    let mut fields = text.split(' ').map(str::trim);
+    let call = fields.next().and_then(|call| call.parse::<u32>().ok());
+    let first = fields.next().and_then(|value| u64::from_str_radix(value.trim_start_matches("0x"), 16).ok());
+    let (Some(call), Some(first)) = (call, first) else { return false };
+    let is_terminal = |handle: u64| {
+        fs::read_link(format!("/proc/{pid}/fd/{handle}")).is_ok_and(|file| file.starts_with("/dev/pts"))
+    };
+    if call == calls::READ {
+        return is_terminal(first);
+    }
+    // A wait for handles below 1 is a wait for standard input.
+    calls::SELECT.contains(&call) && first == 1 && is_terminal(0)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod calls {
+    pub(super) const READ: u32 = 0;
+    /// select and pselect6.
+    pub(super) const SELECT: [u32; 2] = [23, 270];
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod calls {
+    pub(super) const READ: u32 = 63;
+    /// pselect6.
+    pub(super) const SELECT: [u32; 1] = [72];
+}

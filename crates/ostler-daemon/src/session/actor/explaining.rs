@@ -1,0 +1,91 @@
+//! Why a session is in its state.
+
+use ostler_core::Timestamp;
+use ostler_core::detector::{Claim, ProcessSample, TurnRecord};
+use ostler_protocol::{Explanation, RuleInfo, SignalInfo};
+
+use super::Actor;
+use crate::clock;
+
+impl Actor {
+    /// What each signal says now, and which rules hold.
+    pub(super) fn explanation(&self) -> Explanation {
+        let detector = self.observer.detector();
+        let now = clock::steady();
+        let signal = |signal: &str, says: Option<String>, at: Option<Timestamp>| SignalInfo {
+            signal: signal.to_owned(),
+            age: says.is_some().then(|| at.map(|at| now.since(at).as_secs_f64())).flatten(),
+            says,
+        };
+        let claim = detector.claim();
+        let [(_, hooks), (_, transcript)] = detector.records();
+        let output = detector.last_output();
+        let sample = detector.sample();
+        let cursor = self.output.screen.cursor();
+        let modes = self.output.screen.modes();
+        let signals = vec![
+            signal("program status", claim.map(|claim| told(claim.what)), claim.map(|claim| claim.at)),
+            signal("hooks", turn(hooks), hooks.open.map(|open| open.at)),
+            signal("transcript", turn(transcript), transcript.open.map(|open| open.at)),
+            signal("title", self.output.screen.title().map(str::to_owned), None),
+            signal("composer", Some(self.composer()), None),
+            signal("output", output.map(|_| "something was written".to_owned()), output),
+            signal("processes", sample.map(|sample| processes(sample.what)), sample.map(|sample| sample.at)),
+            signal(
+                "terminal",
+                Some(format!(
+                    "cursor {}, bracketed paste {}, {} screen",
+                    if cursor.visible { "shown" } else { "hidden" },
+                    if modes.bracketed_paste { "on" } else { "off" },
+                    if modes.alternate_screen { "alternate" } else { "main" }
+                )),
+                None,
+            ),
+        ];
+        let rules = detector.reading().findings.iter().map(|finding| RuleInfo {
+            rule: finding.rule.to_string(),
+            state: finding.state,
+            kind: finding.kind.as_deref().map(str::to_owned),
+            general: finding.general,
+        });
+        Explanation {
+            session: self.info(),
+            signals,
+            rules: rules.collect(),
+            files: self.known.agent.files.clone(),
+        }
+    }
+
+    fn composer(&self) -> String {
+        match self.observer.composer() {
+            Some(composer) if composer.draft => "there, with something written in it".into(),
+            Some(_) => "there, empty".into(),
+            None => "not there".into(),
+        }
+    }
+}
+
+fn told(claim: Claim) -> String {
+    match claim {
+        Claim::Idle => "idle".into(),
+        Claim::Working => "working".into(),
+        Claim::Done => "done".into(),
+        Claim::Error => "error".into(),
+        Claim::Blocked(asking) => format!("blocked ({})", asking.as_str()),
+    }
+}
+
+fn turn(record: &TurnRecord) -> Option<String> {
+    let open = record.open?;
+    Some(match (record.failed, record.asked) {
+        (Some(failed), _) => format!("the turn failed ({})", failed.what.as_str()),
+        (None, Some(asked)) => format!("waits for a person ({})", asked.what.as_str()),
+        (None, None) if open.what => "a turn is open".into(),
+        (None, None) => "the turn is over".into(),
+    })
+}
+
+fn processes(sample: ProcessSample) -> String {
+    let reads = if sample.reads_terminal { "reads from the terminal" } else { "does not read from the terminal" };
+    format!("{reads}, {} below it, {} % of a core", sample.children, sample.cpu_percent)
+}

@@ -1,0 +1,195 @@
+//! Settings on disk: the user's for everything, a project's for which agent works in it.
+//!
+//! A project can only choose among agents that are known already: those that come with ostler, the user's, and its
+//! own ones that a person trusted. So its settings need no trust, but they must be its user's own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use ostler_agents::choice::Picks;
+use ostler_agents::{Layer, PresetError};
+use ostler_core::detector;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Home, presets};
+
+/// Where a project keeps its settings, seen from its root.
+const PROJECT_SETTINGS: &str = ".ostler/config.toml";
+
+/// All settings for work in a directory.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// Which agents the user wants.
+    pub user: Picks,
+    /// Which agents the project wants.
+    pub project: Picks,
+    /// How the detector judges.
+    pub detector: detector::Settings,
+    /// Files that could not be used.
+    pub problems: Vec<PresetError>,
+}
+
+/// What a user's file can say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct UserFile {
+    agents: AgentsTable,
+    roles: BTreeMap<String, String>,
+    detector: detector::Settings,
+}
+
+/// What a project's file can say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ProjectFile {
+    agents: AgentsTable,
+    roles: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AgentsTable {
+    default: Option<String>,
+}
+
+/// Reads the settings of the user and of the project that `cwd` is in. A file that cannot be used is told, and
+/// counts as empty.
+pub fn load(home: &Home, cwd: &Path) -> Settings {
+    let mut settings = Settings::default();
+    let file = home.settings();
+    match file.exists().then(|| read::<UserFile>(&file)) {
+        Some(Ok(found)) => {
+            settings.user = picks(&file, found.agents, found.roles);
+            settings.detector = found.detector;
+        }
+        Some(Err(problem)) => settings.user = settings.note(&file, problem),
+        None => {}
+    }
+    if let Some(file) = presets::of_project(cwd, PROJECT_SETTINGS) {
+        settings.project = match owned(&file).and_then(|()| read::<ProjectFile>(&file)) {
+            Ok(found) => picks(&file, found.agents, found.roles),
+            Err(problem) => settings.note(&file, problem),
+        };
+    }
+    settings
+}
+
+impl Settings {
+    fn note(&mut self, file: &Path, problem: PresetError) -> Picks {
+        let broken = Some(problem.to_string());
+        self.problems.push(problem);
+        Picks { file: file.display().to_string(), broken, ..Picks::default() }
+    }
+}
+
+fn picks(file: &Path, agents: AgentsTable, roles: BTreeMap<String, String>) -> Picks {
+    Picks { file: file.display().to_string(), default: agents.default, roles, broken: None }
+}
+
+fn read<T: DeserializeOwned>(file: &Path) -> Result<T, PresetError> {
+    let text = presets::read(file).map_err(|reason| problem(file, reason))?;
+    Layer { agent: String::new(), file: file.display().to_string(), text }.read()
+}
+
+/// Refuses a file of somebody else: in a directory such as `/tmp` anybody can put one above ours.
+fn owned(file: &Path) -> Result<(), PresetError> {
+    let metadata = fs::metadata(file).map_err(|error| problem(file, error.to_string()))?;
+    if [0, rustix::process::geteuid().as_raw()].contains(&metadata.uid()) {
+        Ok(())
+    } else {
+        Err(problem(file, "belongs to another user".into()))
+    }
+}
+
+fn problem(file: &Path, reason: String) -> PresetError {
+    PresetError { agent: String::new(), file: file.display().to_string(), line: None, field: None, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A home and a project in it.
+    fn world() -> (tempfile::TempDir, Home, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("home");
+        let home = Home::resolve(|name| (name == "OSTLER_HOME").then(|| root.clone().into())).unwrap();
+        let project = dir.path().join("project");
+        fs::create_dir_all(root.join("config")).unwrap();
+        fs::create_dir_all(project.join(".ostler")).unwrap();
+        fs::create_dir_all(project.join(".git")).unwrap();
+        fs::create_dir_all(project.join("src/deep")).unwrap();
+        (dir, home, project)
+    }
+
+    #[test]
+    fn the_user_and_the_project_are_heard() {
+        let (_dir, home, project) = world();
+        assert_eq!(load(&home, &project), Settings::default());
+        fs::write(
+            home.settings(),
+            "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n",
+        )
+        .unwrap();
+        fs::write(project.join(PROJECT_SETTINGS), "[agents]\ndefault = \"c\"\n").unwrap();
+        let settings = load(&home, &project.join("src/deep"));
+        assert_eq!(settings.user.default.as_deref(), Some("a"));
+        assert_eq!(settings.user.roles["reviewer"], "b");
+        assert_eq!(settings.project.default.as_deref(), Some("c"));
+        assert_eq!(settings.detector.silence_ms, 7);
+        assert_eq!(settings.detector.echo_ms, detector::Settings::default().echo_ms);
+        assert_eq!(settings.problems, []);
+        assert_eq!(load(&home, home.path()).project, Picks::default());
+    }
+
+    #[test]
+    fn a_project_says_nothing_beyond_its_repository() {
+        let (_dir, home, project) = world();
+        fs::write(project.join(PROJECT_SETTINGS), "[agents]\ndefault = \"c\"\n").unwrap();
+        fs::create_dir(project.join("src/.git")).unwrap();
+        assert_eq!(load(&home, &project.join("src/deep")).project, Picks::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let (_dir, home, project) = world();
+        let table = [
+            ("[agents]\ndefault = 7\n", ":2: agents.default: "),
+            ("\n[detector]\nsilence_s = 2\n", ":3: detector.silence_s: unknown field"),
+            ("[roles]\n\na = [1]\n", ":3: roles.a: "),
+            ("[agents\n", ":1"),
+        ];
+        for (text, place) in table {
+            fs::write(home.settings(), text).unwrap();
+            let settings = load(&home, &project);
+            let told = settings.problems[0].to_string();
+            assert!(told.starts_with(&format!("{}{place}", home.settings().display())), "{told}");
+            assert_eq!(settings.user.broken, Some(told));
+        }
+        fs::remove_file(home.settings()).unwrap();
+        fs::write(project.join(PROJECT_SETTINGS), "[detector]\n").unwrap();
+        let settings = load(&home, &project);
+        assert!(settings.project.broken.unwrap().contains(":1: detector: unknown field"));
+        fs::remove_file(project.join(PROJECT_SETTINGS)).unwrap();
+        fs::create_dir(project.join(PROJECT_SETTINGS)).unwrap();
+        assert!(load(&home, &project).project.broken.unwrap().contains("not a regular file"));
+    }
+
+    #[test]
+    fn the_settings_of_another_user_are_not_used() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let (_dir, home, project) = world();
+        fs::write(project.join(PROJECT_SETTINGS), "agents.default = \"c\"\n").unwrap();
+        std::os::unix::fs::chown(project.join(PROJECT_SETTINGS), Some(12_345), None).unwrap();
+        let settings = load(&home, &project);
+        assert_eq!(settings.project.default, None);
+        assert!(settings.problems[0].reason.contains("another user"));
+    }
+}

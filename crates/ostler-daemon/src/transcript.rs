@@ -1,0 +1,90 @@
+//! Following what agents write down of their conversations.
+//!
+//! # Theory of operation
+//!
+//! [`Transcripts`] is one for the daemon; each session has a [`Watcher`] that its actor polls beside everything
+//! else. A watcher sleeps until the kernel hints that something changed, then reads a bounded piece on a thread
+//! of the blocking pool, and gives a [`Batch`] of facts with the state to keep. The hint is never believed: the
+//! file is looked at again, by name and by number, so that cutting, replacing and deleting are all noticed.
+//!
+//! Where no hints come (a network file system, no inotify left), and while there is no file yet, the watcher
+//! also looks from time to time, ever less often, and only while the session is said to be active.
+//!
+//! An agent's word for where its transcript is comes through a hook that anybody could have called. So the file
+//! is opened beneath the agent's own directory, through no link, and only if it is a regular file of ours.
+
+mod claims;
+mod find;
+mod hints;
+mod place;
+mod reader;
+mod rows;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod watcher;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ostler_agents::transcript::{Decoder, SpecError, TranscriptSpec};
+
+use claims::Claims;
+use hints::Hints;
+pub use place::{Place, TailState};
+use reader::Reader;
+pub use tail::{FileId, Position};
+pub use watcher::{Batch, Watcher};
+
+/// What all transcripts of a daemon share.
+#[derive(Debug, Clone, Default)]
+pub struct Transcripts {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Made when first needed, for it needs a runtime.
+    hints: Mutex<Option<Arc<Hints>>>,
+    /// The rules that are in use: sessions of one agent share them.
+    rules: Mutex<Vec<(Arc<TranscriptSpec>, Decoder)>>,
+    claims: Claims,
+}
+
+impl Transcripts {
+    /// Follows the transcript of a session, from where `resume` says that it was read to.
+    ///
+    /// Dropping the watcher ends it.
+    pub fn watch(
+        &self,
+        spec: &TranscriptSpec,
+        place: Place,
+        resume: Option<TailState>,
+    ) -> Result<Watcher, SpecError> {
+        let (spec, decoder) = self.rules(spec)?;
+        let reader = Reader::new(spec, decoder, place, self.shared.claims.clone(), resume);
+        Ok(Watcher::new(reader, self.hints()))
+    }
+
+    fn rules(&self, spec: &TranscriptSpec) -> Result<(Arc<TranscriptSpec>, Decoder), SpecError> {
+        let mut known = self.shared.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rules) = known.iter().find(|(known, _)| **known == *spec) {
+            return Ok(rules.clone());
+        }
+        let rules = (Arc::new(spec.clone()), Decoder::new(spec)?);
+        // Those that no session uses any more make room.
+        known.retain(|(spec, _)| Arc::strong_count(spec) > 1);
+        known.push(rules.clone());
+        Ok(rules)
+    }
+
+    fn hints(&self) -> Option<Arc<Hints>> {
+        let mut hints = self.shared.hints.lock().unwrap_or_else(PoisonError::into_inner);
+        if hints.is_none() {
+            match Hints::new() {
+                Ok(made) => *hints = Some(Arc::new(made)),
+                Err(error) => tracing::warn!(%error, "no word of changed files; looking from time to time"),
+            }
+        }
+        hints.clone()
+    }
+}

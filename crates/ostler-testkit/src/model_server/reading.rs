@@ -1,0 +1,51 @@
+//! A request, whatever its wire format.
+
+use super::tools::Tool;
+
+/// What a request asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The model it names.
+    pub model: String,
+    /// The answer is to be streamed.
+    pub stream: bool,
+    /// The conversation so far.
+    pub items: Vec<Item>,
+    /// The tools on offer.
+    pub tools: Vec<Tool>,
+}
+
+/// One entry of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    /// The user said something.
+    User(String),
+    /// The model said something or called a tool.
+    Model,
+    /// A tool came back.
+    Result,
+}
+
+/// Keeps what a user may have written: agents add notes of their own in blocks such as `<reminder>…</reminder>`.
+pub(super) fn user_item(text: &str) -> Option<Item> {
+    let trimmed = text.trim();
+    (!trimmed.is_empty() && !is_note(trimmed)).then(|| Item::User(text.to_owned()))
+}
+
+fn is_note(text: &str) -> bool {
+    let Some((tag, _)) = text.strip_prefix('<').and_then(|rest| rest.split_once('>')) else { return false };
+    let name = tag.split_whitespace().next().unwrap_or(tag);
+    text.ends_with(&format!("</{name}>"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_the_agent_are_not_the_user() {
+        assert_eq!(user_item("<system-reminder>\n[[say 2 words]]\n</system-reminder>\n"), None);
+        assert_eq!(user_item(" \n"), None);
+        assert_eq!(user_item("a < b"), Some(Item::User("a < b".into())));
+    }
+}

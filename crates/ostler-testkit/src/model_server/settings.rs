@@ -1,0 +1,35 @@
+//! What a caller may say about the agent it serves.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How a shell command is proposed to the agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShellCall {
+    /// By a call of the tool for commands that the request offers.
+    #[default]
+    Call,
+    /// By a fenced block in the text, for agents that read commands out of the reply.
+    Fence,
+}
+
+/// What the server cannot find out from the requests.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// How a shell command is proposed.
+    pub shell: ShellCall,
+    /// Name of the tool for commands, where the guess is wrong.
+    pub shell_tool: Option<String>,
+    /// Arguments added to each call of the tool for commands.
+    pub shell_args: BTreeMap<String, Value>,
+    /// Name of the tool for questions, where the guess is wrong.
+    pub question_tool: Option<String>,
+    /// A request without tools may be the main one: the agent offers none.
+    pub without_tools: bool,
+    /// Texts for `[[recite NAME]]`.
+    pub recitals: BTreeMap<String, String>,
+}

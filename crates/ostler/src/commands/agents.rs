@@ -1,0 +1,97 @@
+//! `ostler agents`
+
+mod check;
+mod list;
+mod report;
+mod show;
+mod trust;
+mod which;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use ostler_agents::Agent;
+use ostler_agents::choice::Standing;
+use ostler_daemon::identity::{Identity, identify};
+use ostler_daemon::presets::{self, Presets};
+use ostler_daemon::settings::{self, Settings};
+use ostler_daemon::{Home, choice};
+
+use crate::cli::Agents;
+use crate::error::{CommandError, Kind};
+use crate::{client, output};
+
+pub(crate) fn run(command: &Agents) -> Result<ExitCode, CommandError> {
+    match command {
+        Agents::List { probe, json } => list::run(*probe, *json),
+        Agents::Show { agent, json } => show::run(agent, *json),
+        Agents::Which { role, agent, json } => which::run(agent.as_deref(), role.as_deref(), *json),
+        Agents::Check { agents, json } => check::run(agents, *json),
+        Agents::Trust { dir, json } => trust::run(dir, *json),
+    }
+}
+
+/// What holds in the directory that the command was given in.
+struct Here {
+    home: Home,
+    cwd: PathBuf,
+    env: Vec<(OsString, OsString)>,
+    presets: Presets,
+    settings: Settings,
+}
+
+impl Here {
+    /// Looks around, and tells what is wrong with the files that were found.
+    fn look() -> Result<Self, CommandError> {
+        let home = client::home()?;
+        let cwd = std::env::current_dir()?;
+        let presets = presets::load(&home, &cwd);
+        let settings = settings::load(&home, &cwd);
+        for problem in presets.registry.problems().iter().chain(&settings.problems) {
+            tell(&problem.to_string());
+        }
+        for untrusted in &presets.untrusted {
+            let file = untrusted.file.display();
+            tell(&format!(
+                "{file}: not used, because nobody trusts it; read it, then run: ostler agents trust"
+            ));
+        }
+        Ok(Self { home, cwd, env: client::environment(), presets, settings })
+    }
+
+    /// The agent of this name.
+    fn agent(&self, name: &str) -> Result<&Arc<Agent>, CommandError> {
+        self.presets.registry.get(name).ok_or_else(|| {
+            CommandError::new(Kind::Usage, format!("no agent is called {name:?}"))
+                .hint("ostler agents list shows those that are known")
+        })
+    }
+
+    /// Where its program is.
+    fn standing(&self, agent: &Agent) -> Standing {
+        choice::standing(agent, &self.env, &self.cwd)
+    }
+
+    /// What its program is, asking it if need be.
+    async fn identify(&self, agent: &Agent, program: &std::path::Path) -> Identity {
+        identify(&self.home, agent, program, &choice::environment_of(agent, &self.env), &self.cwd).await
+    }
+}
+
+/// Files other than those that come with ostler.
+fn own_files(agent: &Agent) -> Vec<&str> {
+    agent.files.iter().map(String::as_str).filter(|file| file.starts_with('/')).collect()
+}
+
+/// Tells something that is no part of the answer.
+fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "ostler: {}", output::plain(text));
+}
+
+/// Something to wait for programs with.
+fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}

@@ -1,0 +1,179 @@
+//! `ostler agents check`
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ostler_agents::choice::Standing;
+use ostler_agents::hooks::session_hooks;
+use ostler_agents::{Agent, FirstPrompt, GENERIC, Launch, version};
+use ostler_core::{State, environment};
+use ostler_daemon::identity::Identity;
+use semver::{Version, VersionReq};
+
+use super::report::{Dialog, Hooks, Plan, Report, Rules};
+use super::{Here, own_files, runtime};
+use crate::commands::hooks;
+use crate::error::{CommandError, Kind};
+use crate::{client, output};
+
+pub(super) fn run(names: &[String], json: bool) -> Result<ExitCode, CommandError> {
+    let here = Here::look()?;
+    let mut reports = Vec::new();
+    let runtime = runtime()?;
+    if names.is_empty() {
+        for agent in here.presets.registry.agents() {
+            reports.push(runtime.block_on(check(&here, agent))?);
+        }
+        reports.sort_by_key(|report| !report.installed);
+    }
+    for name in names {
+        let known = here.presets.registry.get(name).filter(|agent| agent.name != GENERIC);
+        reports.push(match known {
+            Some(agent) => runtime.block_on(check(&here, agent))?,
+            None => Report::unknown(name),
+        });
+    }
+    if json {
+        output::json(&reports)?;
+    } else {
+        let texts: Vec<String> = reports.iter().map(Report::text).collect();
+        output::print(&texts.join("\n"))?;
+    }
+    let Some(bad) = reports.iter().find(|report| !report.usable).filter(|_| !names.is_empty()) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let problem = bad.problem.clone().unwrap_or_default();
+    let hint = if bad.known {
+        "install it, or put the right program first on the PATH"
+    } else {
+        "ostler agents list shows those that are known; a preset adds one"
+    };
+    Err(CommandError::new(Kind::Failed, format!("{} cannot be used: {problem}", bad.name)).hint(hint))
+}
+
+async fn check(here: &Here, agent: &Agent) -> Result<Report, CommandError> {
+    let mut report = Report {
+        name: agent.name.clone(),
+        title: agent.title().to_owned(),
+        known: true,
+        files: own_files(agent).into_iter().map(str::to_owned).collect(),
+        tier: agent.tier(),
+        capabilities: agent.capabilities(),
+        ..Report::default()
+    };
+    let program = match here.standing(agent) {
+        Standing::Installed(program) => program,
+        Standing::Missing(reason) | Standing::Wrong { reason, .. } => {
+            report.problem = Some(reason);
+            return Ok(report);
+        }
+    };
+    let identity = here.identify(agent, &program).await;
+    report.installed = true;
+    report.program = Some(program.display().to_string());
+    report.usable = identity.is_agent;
+    report.problem =
+        identity.complaint().map(|complaint| format!("it is not {}: {complaint}", agent.title()));
+    report.said = identity.said.lines().find(|line| !line.trim().is_empty()).map(str::to_owned);
+    report.asked = agent.preset.run.identity.as_ref().is_some_and(|identity| !identity.args.is_empty());
+    if identity.is_agent {
+        describe(here, agent, &identity, &mut report)?;
+    }
+    Ok(report)
+}
+
+/// What is known about an agent that is there.
+fn describe(
+    here: &Here,
+    agent: &Agent,
+    identity: &Identity,
+    report: &mut Report,
+) -> Result<(), CommandError> {
+    let found = identity.version.as_ref();
+    report.version = found.map(ToString::to_string);
+    report.tells_status = agent.expectations(found).status;
+    let range = agent.preset.run.identity.as_ref().and_then(|identity| identity.checked.clone());
+    report.version_checked = range
+        .as_deref()
+        .and_then(|range| VersionReq::parse(range).ok())
+        .zip(found)
+        .map(|(range, found)| version::in_range(&range, found));
+    report.checked = range;
+    report.rules = Some(rules(here, agent, found)?);
+    let standing = match &agent.preset.hooks {
+        Some(spec) => Some(Hooks { informational: spec.informational, settings: hooks::standing(agent)? }),
+        None => None,
+    };
+    report.hooks = standing;
+    report.start = Some(plan(here, agent)?);
+    Ok(())
+}
+
+/// Which rules hold for the version at hand.
+fn rules(here: &Here, agent: &Agent, found: Option<&Version>) -> Result<Rules, CommandError> {
+    let book = here.presets.registry.rulebook(agent, found);
+    let book = book.map_err(|error| CommandError::new(Kind::Internal, error.to_string()))?;
+    let active: BTreeSet<&str> = book.rule_ids().collect();
+    let left_out = agent.preset.rules.iter().filter(|(id, rule)| !rule.off && !active.contains(id.as_str()));
+    Ok(Rules { active: active.len(), other_versions: left_out.map(|(id, _)| id.clone()).collect() })
+}
+
+/// What a start would do.
+fn plan(here: &Here, agent: &Agent) -> Result<Plan, CommandError> {
+    let preset = &agent.preset;
+    let dir = here.home.sessions().join("ID");
+    let spec = preset.hooks.as_ref();
+    let own = spec.and_then(|spec| session_hooks(&agent.name, spec, &client::executable().ok()?, &dir));
+    let launch = Launch::new(preset, false, own.as_ref());
+    let mut command = vec![preset.run.command.clone()];
+    command.extend(launch.args);
+    let is_dropped = |name: &std::ffi::OsString, value: &std::ffi::OsString| {
+        environment::is_dropped(name.as_bytes(), value.as_bytes())
+    };
+    let dropped = here.env.iter().filter(|(name, value)| is_dropped(name, value));
+    let has = |name: &String| here.env.iter().any(|(own, _)| own.as_os_str() == name.as_str());
+    let dialogs = preset.rules.iter().filter(|(_, rule)| rule.state == Some(State::Blocked) && !rule.off);
+    Ok(Plan {
+        command,
+        unattended: preset.run.unattended.clone(),
+        set: launch.set,
+        dropped: dropped.map(|(name, _)| name.to_string_lossy().into_owned()).collect(),
+        unset_here: launch.unset.iter().filter(|name| has(name)).cloned().collect(),
+        unset: launch.unset,
+        session_hooks: own.is_some(),
+        files: own.iter().flat_map(|hooks| &hooks.files).map(|(name, _)| name.clone()).collect(),
+        first_prompt: match (preset.prompt.first, &preset.prompt.flag) {
+            (FirstPrompt::Arg, _) => "as the last argument".into(),
+            (FirstPrompt::Flag, Some(flag)) => format!("behind {flag}"),
+            (FirstPrompt::Flag | FirstPrompt::None, _) => "typed, once it is ready".into(),
+        },
+        config_dir: config_dir(here, agent).map(|dir| dir.display().to_string()),
+        instructions: preset.instructions.clone(),
+        dialogs: dialogs
+            .map(|(id, rule)| Dialog {
+                id: id.clone(),
+                kind: rule.kind.clone(),
+                answer: rule.answer.is_some(),
+            })
+            .collect(),
+    })
+}
+
+/// Where the agent keeps its settings.
+fn config_dir(here: &Here, agent: &Agent) -> Option<PathBuf> {
+    let config = &agent.preset.config;
+    let variable = |wanted: &str| {
+        let found = here.env.iter().find(|(name, _)| name == wanted).map(|(_, value)| PathBuf::from(value));
+        found.filter(|value| value.is_absolute())
+    };
+    let moved = config.env.as_deref().and_then(variable);
+    moved.or_else(|| {
+        let dir = Path::new(config.dir.as_deref()?);
+        match dir.strip_prefix("~") {
+            Ok(below) => Some(variable("HOME")?.join(below)),
+            Err(_) => Some(dir.to_owned()),
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! `ostler explain`
+
+use std::process::ExitCode;
+
+use ostler_protocol::{Explanation, Request, Response};
+
+use crate::cli::Named;
+use crate::error::CommandError;
+use crate::{client, output};
+
+pub(crate) fn run(args: &Named) -> Result<ExitCode, CommandError> {
+    let Response::Explanation(explanation) = client::call(&Request::Explain { name: args.name.clone() })? else {
+        return Err(super::unexpected());
+    };
+    if args.json {
+        output::json(&explanation)?;
+    } else {
+        output::print(&text(&explanation))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(explanation: &Explanation) -> String {
+    let Explanation { session, signals, rules, files } = explanation;
+    let kind = session.kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
+    let mut text = format!(
+        "{}: {}{kind}, {} sure, for {}\n",
+        session.name,
+        session.state,
+        session.confidence,
+        output::ago(session.since, jiff::Timestamp::now()),
+    );
+    for reason in &session.because {
+        text.push_str(&format!("  because    {}\n", output::plain(reason)));
+    }
+    if !signals.is_empty() {
+        text.push_str("\nsignals\n");
+    }
+    for signal in signals {
+        let says = signal.says.as_deref().map_or("-".to_owned(), output::plain);
+        let age = signal.age.map(|age| format!("  ({age:.1} s ago)")).unwrap_or_default();
+        text.push_str(&format!("  {:15} {says}{age}\n", signal.signal));
+    }
+    if !rules.is_empty() {
+        text.push_str("\nrules that hold on the screen\n");
+    }
+    for rule in rules {
+        let kind = rule.kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
+        let general = if rule.general { ", for agents in general" } else { "" };
+        text.push_str(&format!("  {:15} {}{kind}{general}\n", rule.rule, rule.state));
+    }
+    if !files.is_empty() {
+        text.push_str(&format!("\nrules from {}\n", files.join(", ")));
+    }
+    text
+}

@@ -1,0 +1,156 @@
+//! The scores of all recordings, as a page.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::recording;
+use crate::score::{Said, Score, quantile, score};
+use crate::truth::Truth;
+
+/// A recording and how well it was read.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// What it is of.
+    pub truth: Truth,
+    /// How well it was read; or why it could not be.
+    pub score: Result<Score, String>,
+}
+
+/// Finds all recordings below a directory, in order.
+pub fn recordings(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.file_name().is_some_and(|name| name == recording::TRUTH) {
+                found.push(dir.clone());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Replays a recording and scores what was said.
+pub fn row(ostler: &Path, dir: &Path) -> Result<Row> {
+    let truth: Truth = serde_json::from_slice(&std::fs::read(dir.join(recording::TRUTH))?)?;
+    let said = replay(ostler, &dir.join(recording::FILE));
+    let score = said.map(|said| score(&truth, &said)).map_err(|error| format!("{error:#}"));
+    Ok(Row { truth, score })
+}
+
+/// What `ostler replay` says of a recording.
+pub fn replay(ostler: &Path, cast: &Path) -> Result<Vec<Said>> {
+    let output = Command::new(ostler).arg("replay").arg(cast).arg("--json").output()?;
+    if !output.status.success() {
+        bail!("{}", String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("replay failed"));
+    }
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    lines.lines().map(|line| serde_json::from_str(line).context("a line of the replay is broken")).collect()
+}
+
+/// Renders the page.
+pub fn page(rows: &[Row], skipped: &[(String, String, String)]) -> String {
+    let mut page = String::from(HEAD);
+    let mut agents: BTreeMap<(String, String), Score> = BTreeMap::new();
+    let mut all = Score::default();
+    let mut passed = 0;
+    for row in rows {
+        let Truth { agent, version, scene, .. } = &row.truth;
+        match &row.score {
+            Ok(score) => {
+                passed += usize::from(score.passes());
+                agents.entry((agent.clone(), version.clone())).or_default().add(score);
+                all.add(score);
+                let verdict = if score.passes() { "ok" } else { "**off**" };
+                let _ = writeln!(page, "| {agent} | {version} | {scene} | {verdict} | {} |", cells(score));
+            }
+            Err(error) => {
+                let _ = writeln!(page, "| {agent} | {version} | {scene} | not read: {error} | | | | | | |");
+            }
+        }
+    }
+    let _ = write!(page, "\n{passed} of {} scenes are ok.\n\n{SUMS}", rows.len());
+    for ((agent, version), score) in &agents {
+        let _ = writeln!(page, "| {agent} {version} | {} |", cells(score));
+    }
+    let _ = writeln!(page, "| all | {} |", cells(&all));
+    if !skipped.is_empty() {
+        page.push_str("\nScenes that do not apply:\n\n");
+        for (agent, scene, why) in skipped {
+            let _ = writeln!(page, "- {agent}, {scene}: {why}");
+        }
+    }
+    page
+}
+
+const HEAD: &str = "# Conformance\n\n\
+    What ostler says of the real agent programs, from their recordings in `recordings/`, against what they truly\n\
+    did. Written by `cargo xtask score`; conformance/README.md says how recordings are made and what the rules\n\
+    are. Times are in seconds; lags are median / 95th percentile.\n\n\
+    | agent | version | scene | verdict | right | false idle | longest | missed dialogs | to idle | to working |\n\
+    |---|---|---|---|---|---|---|---|---|---|\n";
+
+const SUMS: &str = "| | right | false idle | longest | missed dialogs | to idle | to working |\n|---|---|---|---|---|---|---|\n";
+
+fn cells(score: &Score) -> String {
+    let lag = |values: &[f64]| match (quantile(values, 0.5), quantile(values, 0.95)) {
+        (Some(median), Some(high)) => format!("{median:.2} / {high:.2}"),
+        _ => "–".to_owned(),
+    };
+    let dialogs =
+        if score.dialogs == 0 { "–".to_owned() } else { format!("{} of {}", score.missed, score.dialogs) };
+    format!(
+        "{:.1} % | {:.1} | {:.1} | {dialogs} | {} | {}",
+        score.share() * 100.0,
+        score.false_idle,
+        score.longest_false_idle,
+        lag(&score.to_idle),
+        lag(&score.to_working)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recording_has_its_truth_and_nothing_of_this_machine() {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for dir in recordings(&repository.join("recordings")).unwrap() {
+            let truth: Truth =
+                serde_json::from_slice(&std::fs::read(dir.join(recording::TRUTH)).unwrap()).unwrap();
+            let cast = recording::read(&dir.join(recording::FILE)).unwrap();
+            let strange = cast.match_indices("/home/").any(|(at, _)| !cast[at..].starts_with("/home/dev"));
+            assert!(!strange && !cast.contains("/root/") && !cast.contains("/Users/"), "{}", dir.display());
+            let header: serde_json::Value = serde_json::from_str(cast.lines().next().unwrap()).unwrap();
+            assert_eq!(header["ostler"]["agent"], truth.agent.as_str());
+            assert!(!truth.intervals.is_empty(), "{}", dir.display());
+            for interval in &truth.intervals {
+                assert!(interval.from < interval.to, "{}: {interval:?}", dir.display());
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_has_a_row_per_recording_and_sums() {
+        let truth =
+            Truth { agent: "a".into(), version: "1".into(), scene: "reply".into(), ..Truth::default() };
+        let score = Score { counted: 10.0, right: 9.9, to_idle: vec![0.25], ..Score::default() };
+        let rows = [Row { truth: truth.clone(), score: Ok(score) }, Row { truth, score: Err("no".into()) }];
+        let page = page(&rows, &[("a".into(), "trust".into(), "it has none".into())]);
+        assert!(page.contains("| a | 1 | reply | ok | 99.0 % | 0.0 | 0.0 | – | 0.25 / 0.25 | – |"), "{page}");
+        assert!(
+            page.contains("not read: no")
+                && page.contains("1 of 2 scenes are ok")
+                && page.contains("it has none")
+        );
+    }
+}
