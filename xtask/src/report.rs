@@ -105,6 +105,9 @@ fn cells(score: &Score) -> String {
         (Some(median), Some(high)) => format!("{median:.2} / {high:.2}"),
         _ => "–".to_owned(),
     };
+    if score.counted <= 0.0 {
+        return "– | – | – | – | – | –".to_owned();
+    }
     let dialogs =
         if score.dialogs == 0 { "–".to_owned() } else { format!("{} of {}", score.missed, score.dialogs) };
     format!(

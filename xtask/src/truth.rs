@@ -200,7 +200,7 @@ impl Book {
     fn mark(&mut self, mark: &Mark, failing: Option<u16>, log: &[Entry]) {
         match &mark.what {
             What::Started => {
-                self.change(mark.from, self.zero, "starting", None, &["starting", "unknown", "working"])
+                self.change(mark.from, self.zero, "starting", None, &["starting", "unknown", "working"]);
             }
             What::Ready => {
                 if self.state() == Some("starting") {
@@ -217,7 +217,7 @@ impl Book {
                 self.change(mark.to, mark.to, "blocked", Some(kind), &[]);
             }
             What::Answered { then: Then::Idle } => {
-                self.change(mark.from, mark.to + REACTION, "idle", None, &[])
+                self.change(mark.from, mark.to + REACTION, "idle", None, &[]);
             }
             What::Answered { then: Then::Starting } | What::Over => self.close(mark.from),
             What::Interrupted => {
@@ -231,7 +231,7 @@ impl Book {
                 match failing {
                     Some(429) => self.change(last, mark.to, "limited", Some("rate"), &["limited", "error"]),
                     Some(401 | 403) => {
-                        self.change(last, mark.to, "blocked", Some("auth"), &["blocked", "error"])
+                        self.change(last, mark.to, "blocked", Some("auth"), &["blocked", "error"]);
                     }
                     _ => self.change(last, mark.to, "error", None, &["error", "limited"]),
                 }

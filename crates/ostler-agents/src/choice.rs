@@ -162,20 +162,20 @@ enum Word {
 /// Decides which agent runs.
 pub fn choose(inputs: &Inputs<'_>) -> Result<Choice, NoChoice> {
     let mut considered = Vec::new();
-    let mut decided = None;
+    let mut verdict = None;
     for step in Step::ORDER {
         let word = inputs.word(step);
         let (agent, said) = match &word {
             Word::Nothing(said) | Word::Fails(said, _) => (None, said.clone()),
             Word::Names(agent, said) => (Some(agent.clone()), said.clone()),
         };
-        let decides = decided.is_none() && !matches!(word, Word::Nothing(_));
+        let decides = verdict.is_none() && !matches!(word, Word::Nothing(_));
         considered.push(Considered { step, agent, said, decides });
         if decides {
-            decided = Some((step, word));
+            verdict = Some((step, word));
         }
     }
-    match decided {
+    match verdict {
         Some((step, Word::Names(name, said))) => inputs.take(step, &name, said, considered),
         Some((_, Word::Fails(reason, hint))) => Err(NoChoice { reason, hint, agent: None, considered }),
         Some((_, Word::Nothing(_))) | None => Err(NoChoice {
@@ -281,9 +281,22 @@ impl Inputs<'_> {
         let all: Vec<String> =
             found.iter().map(|agent| format!("{} {}", agent.name, agent.preset.priority)).collect();
         let variable = if tier.is_some() { "OSTLER_TIER: " } else { "" };
-        let said =
-            format!("{variable}the best of the installed {kind}agents, by priority: {}", all.join(", "));
+        let passed: String =
+            self.registry.agents().filter_map(|agent| self.passed_over(agent, tier)).collect();
+        let best_of = "the best of the installed";
+        let said = format!("{variable}{best_of} {kind}agents, by priority: {}{passed}", all.join(", "));
         Word::Names(best.name.clone(), said)
+    }
+
+    /// Tells of an agent that was not taken because another program has its name.
+    fn passed_over(&self, agent: &Agent, tier: Option<(&str, Cost)>) -> Option<String> {
+        let is_meant = tier.is_none_or(|(_, cost)| agent.preset.cost == cost);
+        match self.standings.get(&agent.name) {
+            Some(Standing::Wrong { program, reason }) if is_meant => {
+                Some(format!("; {} is not {}: {reason}", program.display(), agent.title()))
+            }
+            _ => None,
+        }
     }
 }
 

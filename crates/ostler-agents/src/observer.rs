@@ -110,7 +110,9 @@ impl Observer {
             return Vec::new();
         }
         self.drawn = None;
-        if !self.reader.look(screen) {
+        self.reader.look(screen);
+        // What counts is whether the detector knows it: it forgets what it saw, and rules change.
+        if self.detector.has_looked() && self.reader.reading() == self.detector.reading() {
             return Vec::new();
         }
         self.detector.handle(Event::Read(self.reader.reading().clone()), now)
@@ -136,7 +138,7 @@ fn claim(status: &ProgramStatus) -> Option<Claim> {
 
 /// The settings for an agent: its own times where it has them.
 pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
-    let Timing { idle_confirm_ms, startup_confirm_ms, startup_status_ms, noisy_idle_ms, submit_grace_ms, startup_deadline_ms } =
+    let Timing { idle_confirm_ms, startup_confirm_ms, startup_status_ms, noisy_idle_ms, submit_grace_ms, enter_grace_ms, startup_deadline_ms } =
         agent.preset.timing;
     Settings {
         idle_confirm_ms: idle_confirm_ms.unwrap_or(base.idle_confirm_ms),
@@ -144,6 +146,7 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
         startup_status_ms: startup_status_ms.unwrap_or(base.startup_status_ms),
         noisy_idle_ms: noisy_idle_ms.unwrap_or(base.noisy_idle_ms),
         submit_grace_ms: submit_grace_ms.unwrap_or(base.submit_grace_ms),
+        enter_grace_ms: enter_grace_ms.unwrap_or(base.enter_grace_ms),
         startup_deadline_ms: startup_deadline_ms.unwrap_or(base.startup_deadline_ms),
         ..base
     }

@@ -95,6 +95,8 @@ pub struct Identity {
     pub matches: String,
     /// Where its version stands in that: the first group. Without it, the first thing that looks like a version.
     pub version: Option<String>,
+    /// Arguments that make it tell its version, where `args` do not.
+    pub version_args: Vec<String>,
     /// Versions that the rules were checked with.
     pub checked: Option<String>,
 }
@@ -259,6 +261,8 @@ pub struct Timing {
     pub noisy_idle_ms: Option<u32>,
     /// An emptied composer means work for so long, even if nothing else shows it.
     pub submit_grace_ms: Option<u32>,
+    /// An agent that is slow to take Enter has this long.
+    pub enter_grace_ms: Option<u32>,
     /// A start that nothing is recognised of is given up after this.
     pub startup_deadline_ms: Option<u32>,
 }

@@ -153,6 +153,7 @@ impl Reader {
                 kind: rule.kind.clone(),
                 until: rule.until.and_then(|(region, pattern)| self.until(screen, region, pattern)),
                 general: rule.general,
+                certain: rule.certain,
             })
             .collect()
     }
@@ -243,7 +244,14 @@ impl Reader {
             let cursor = usize::from(self.cursor.unwrap_or_default().row);
             (!patterns.has_cursor || place.0.contains(&cursor)).then_some(place)
         });
-        let (rows, framed) = place?;
+        let (mut rows, mut framed) = place?;
+        if patterns.above.is_none() {
+            // Without a frame above, every row that looks like the first belongs to it.
+            while rows.start > 0 && self.has(rows.start - 1, patterns.row) {
+                rows.start -= 1;
+                framed.start -= 1;
+            }
+        }
         let mut text = String::new();
         let draft = rows.clone().any(|row| {
             screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);

@@ -1,7 +1,7 @@
 //! All agents that are known.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ostler_core::detector::Expectations;
 use semver::Version;
@@ -41,24 +41,16 @@ impl Registry {
     ///
     /// A file that is wrong is left out, and told; it never takes others with it.
     pub fn new(layers: &[Layer]) -> Self {
-        let built_in = BUILT_IN.iter().map(|(agent, text)| Layer {
-            agent: (*agent).to_owned(),
-            file: format!("built-in {agent}.toml"),
-            text: (*text).to_owned(),
-        });
-        let mut tables: BTreeMap<String, (Table, Agent)> = BTreeMap::new();
-        let mut problems = Vec::new();
-        for layer in built_in.chain(layers.iter().cloned()) {
-            let below = tables.get(&layer.agent);
-            match apply(&layer, below) {
+        let (mut known, mut problems) = BASE.clone();
+        for layer in layers {
+            match apply(layer, known.get(&layer.agent), true) {
                 Ok(merged) => {
-                    tables.insert(layer.agent.clone(), merged);
+                    known.insert(layer.agent.clone(), merged);
                 }
                 Err(error) => problems.push(error),
             }
         }
-        let agents = tables.into_iter().map(|(name, (_, agent))| (name, Arc::new(agent))).collect();
-        Self { agents, problems }
+        Self { agents: known.into_iter().map(|(name, known)| (name, known.agent)).collect(), problems }
     }
 
     /// The agent of this name.
@@ -92,16 +84,44 @@ impl Registry {
     }
 }
 
-fn apply(layer: &Layer, below: Option<&(Table, Agent)>) -> Result<(Table, Agent), PresetError> {
+/// A preset and the table it was read from.
+#[derive(Debug, Clone)]
+struct Known {
+    table: Arc<Table>,
+    agent: Arc<Agent>,
+}
+
+/// The presets that come with ostler. Their rules are compiled by tests, and here only for the sessions that use them.
+static BASE: LazyLock<(BTreeMap<String, Known>, Vec<PresetError>)> = LazyLock::new(|| {
+    let (mut known, mut problems) = (BTreeMap::new(), Vec::new());
+    for (agent, text) in BUILT_IN {
+        let file = format!("built-in {agent}.toml");
+        let layer = Layer { agent: (*agent).to_owned(), file, text: (*text).to_owned() };
+        match apply(&layer, None, false) {
+            Ok(read) => {
+                known.insert(layer.agent, read);
+            }
+            Err(error) => problems.push(error),
+        }
+    }
+    (known, problems)
+});
+
+fn apply(layer: &Layer, below: Option<&Known>, compile: bool) -> Result<Known, PresetError> {
     let above = layer.parse()?;
-    let (mut table, mut files) =
-        below.map_or_else(Default::default, |(table, agent)| (table.clone(), agent.files.clone()));
+    let (mut table, mut files) = below
+        .map_or_else(Default::default, |below| ((*below.table).clone(), below.agent.files.clone()));
     merge(&mut table, &above);
     let preset: Preset =
         table.clone().try_into().map_err(|error: toml::de::Error| layer.error_in("", error.message().into()))?;
-    check(&preset, &layer.agent).map_err(|error| layer.error_in(&error.field, error.reason))?;
+    let wrong = |error: RuleError| layer.error_in(&error.field, error.reason);
+    check(&preset, &layer.agent).map_err(wrong)?;
+    if compile {
+        RuleBook::new(&preset, None, None).map_err(wrong)?;
+    }
     files.push(layer.file.clone());
-    Ok((table, Agent { name: layer.agent.clone(), preset, files }))
+    let agent = Agent { name: layer.agent.clone(), preset, files };
+    Ok(Known { table: Arc::new(table), agent: Arc::new(agent) })
 }
 
 /// Finds what only shows when all files of an agent are put together.
@@ -131,7 +151,7 @@ fn check(preset: &Preset, name: &str) -> Result<(), RuleError> {
             return wrong(field, error.to_string());
         }
     }
-    RuleBook::new(preset, None, None).map(drop)
+    Ok(())
 }
 
 impl Agent {

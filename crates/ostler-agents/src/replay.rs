@@ -13,6 +13,9 @@ use crate::{Observer, RuleBook};
 /// The recording begins here; a detector knows no moment before it.
 const ZERO: Timestamp = Timestamp(1_000_000);
 
+/// How long a recording goes on in silence behind its last event.
+const AFTERWARDS: Duration = Duration::from_secs(60);
+
 /// A change of state in a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
@@ -41,7 +44,8 @@ pub fn replay(
         player.play(&event.kind, now);
     }
     let end = recording.events.last().map_or(Duration::ZERO, |event| event.at);
-    player.run_until(ZERO.plus(end));
+    // Nothing more came for as long as anything was due, as far as the recording tells.
+    player.run_until(ZERO.plus(end + AFTERWARDS));
     player.changes
 }
 
@@ -66,7 +70,7 @@ impl Player {
                 let signals = self.screen.feed(text.as_bytes());
                 self.observer.output(&mut self.screen, &signals, now)
             }
-            EventKind::Input(_) => self.observer.event(Event::Typed, now),
+            EventKind::Input(text) => self.observer.event(Event::Typed { enter: text.contains('\r') }, now),
             EventKind::Resize { cols, rows } => {
                 self.screen.resize(Size::clamped(*cols, *rows));
                 self.observer.output(&mut self.screen, &[], now)

@@ -52,6 +52,7 @@ pub(crate) struct Rule {
     pub(crate) state: State,
     pub(crate) kind: Option<Arc<str>>,
     pub(crate) general: bool,
+    pub(crate) certain: bool,
     pub(crate) test: Test,
     /// Where the end of a limit is told.
     pub(crate) until: Option<(Region, usize)>,
@@ -90,11 +91,11 @@ impl RuleBook {
         let composer = compiler.composer(&preset.composer)?;
         let mut rules = Vec::new();
         for (id, spec) in &preset.rules {
-            rules.extend(compiler.rule(id, spec, version, false)?);
+            rules.extend(compiler.rule(id, spec, version)?);
         }
         let shared = general.into_iter().flat_map(|preset| &preset.rules);
         for (id, spec) in shared.filter(|(id, spec)| spec.general && !preset.rules.contains_key(*id)) {
-            rules.extend(compiler.rule(id, spec, version, true)?);
+            rules.extend(compiler.rule(id, spec, version)?);
         }
         // Equal priorities keep the order of their ids; rules for agents in general come last.
         rules.sort_by_key(|(priority, rule)| (rule.general, std::cmp::Reverse(*priority)));
@@ -159,9 +160,12 @@ impl Compiler {
         id: &str,
         spec: &RuleSpec,
         version: Option<&Version>,
-        general: bool,
     ) -> Result<Option<(i32, Rule)>, RuleError> {
         let field = format!("rules.{id}");
+        // What is turned off may have gone from the files below.
+        if spec.off && spec.state.is_none() {
+            return Ok(None);
+        }
         let wanted = spec.versions.as_ref().map(|range| {
             VersionReq::parse(range).map_err(|error| RuleError::new(format!("{field}.versions"), error))
         });
@@ -179,7 +183,7 @@ impl Compiler {
             return Ok(None);
         }
         let (id, kind) = (Arc::from(id), spec.kind.as_deref().map(Arc::from));
-        Ok(Some((spec.priority, Rule { id, state, kind, general, test, until })))
+        Ok(Some((spec.priority, Rule { id, state, kind, general: spec.general, certain: spec.certain, test, until })))
     }
 
     fn test(

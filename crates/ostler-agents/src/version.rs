@@ -17,13 +17,20 @@ static VERSION: LazyLock<Option<Regex>> = LazyLock::new(|| {
 ///
 /// Missing numbers are 0, further ones than three are left out, and leading zeros do no harm.
 pub fn find(text: &str) -> Option<Version> {
-    let found = VERSION.as_ref()?.captures(text)?;
+    let found = VERSION.as_ref()?.captures_iter(text).find(|found| !is_address(&found[0]))?;
     let number = |group| found.get(group).map_or(Some(0), |number| number.as_str().parse().ok());
     let words = |group| found.get(group).map(|words| words.as_str()).unwrap_or_default();
     let mut version = Version::new(number(1)?, number(2)?, number(3)?);
     version.pre = Prerelease::new(&tidy(words(4))).unwrap_or_default();
     version.build = BuildMetadata::new(&tidy(words(5))).unwrap_or_default();
     Some(version)
+}
+
+/// Whether this is where a machine calls itself, which help texts like to name.
+fn is_address(text: &str) -> bool {
+    let numbers = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    numbers.split('.').count() == 4
+        && ["127.", "0.0.0.0", "192.168."].iter().any(|start| numbers.starts_with(start))
 }
 
 /// Reads a text that is a version; a single number is one too.
@@ -82,6 +89,7 @@ mod tests {
             ("It is version 1.2.", Some("1.2.0")),
             ("1.2.3.4", Some("1.2.3")),
             ("(1.2.3)", Some("1.2.3")),
+            ("listens on 127.0.0.1 or 0.0.0.0, version 2.1", Some("2.1.0")),
             ("1.2.3-", Some("1.2.3")),
             ("x86.64 is no version but 5.6 is", Some("5.6.0")),
             ("no version", None),

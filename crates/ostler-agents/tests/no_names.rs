@@ -164,7 +164,10 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
             {
                 sources(&path, found);
             }
-        } else if name.ends_with(".rs") && !name.ends_with("_tests.rs") && name != "tests.rs" {
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !name.ends_with("_tests.rs")
+            && name != "tests.rs"
+        {
             found.push(path);
         }
     }

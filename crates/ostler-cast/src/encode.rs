@@ -35,9 +35,12 @@ impl Encoder {
         self.input.event(at, b'i', bytes, out);
     }
 
-    /// Records that something was typed, and not what: an input event without text.
-    pub fn typed(&mut self, at: Duration, out: &mut Vec<u8>) {
+    /// Records that something was typed, and not what: of the text only Enter is kept.
+    pub fn typed(&mut self, at: Duration, enter: bool, out: &mut Vec<u8>) {
         begin(out, at, b'i');
+        if enter {
+            push_escaped(out, "\r");
+        }
         end(out);
     }
 

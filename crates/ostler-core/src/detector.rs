@@ -33,7 +33,10 @@ pub enum Event {
     /// The program wrote something.
     Output,
     /// Something was typed into it.
-    Typed,
+    Typed {
+        /// It ends with Enter.
+        enter: bool,
+    },
     /// The screen reads differently now.
     Read(Reading),
     /// The program told its status, or took it back.
@@ -92,17 +95,32 @@ pub struct Detector {
     hooks: TurnRecord,
     transcript: TurnRecord,
     reading: Reading,
+    sight: Sight,
     /// Since when the screen shows each of these, without a break.
     seen: Seen,
     /// When the composer was emptied.
     emptied: Option<Timestamp>,
     typed: Option<Timestamp>,
+    /// When Enter was typed, until something shows what became of it.
+    entered: Option<Timestamp>,
     activity: Activity,
     sample: Option<At<ProcessSample>>,
+    /// The output, or the start, since which the processes were looked at.
     sampled_for: Option<Timestamp>,
     judged: Option<At<State>>,
     verdict: Verdict,
     deadline: Option<Timestamp>,
+}
+
+/// How much the last reading tells about the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// What it does not tell is not there.
+    Current,
+    /// Output is missing since.
+    Lost,
+    /// Nobody has looked since another daemon did: until then its verdict holds, whatever else is remembered.
+    Remembered { until: Timestamp },
 }
 
 /// Since when the screen shows something.
@@ -136,15 +154,18 @@ impl Detector {
             hooks: TurnRecord::default(),
             transcript: TurnRecord::default(),
             reading: Reading::default(),
+            sight: Sight::Current,
             seen: Seen { reading: now, ..Seen::default() },
             emptied: None,
             typed: None,
+            entered: None,
             activity: Activity::default(),
             sample: None,
             sampled_for: None,
             judged: None,
             verdict,
-            deadline: None,
+            // A program that never does anything is weighed too.
+            deadline: Some(now.plus(millis(settings.pause_ms))),
         }
     }
 
@@ -155,6 +176,7 @@ impl Detector {
         let Memory { verdict, ready, claim, hooks, transcript } = memory;
         Self {
             ready,
+            sight: Sight::Remembered { until: now.plus(millis(settings.silence_ms)) },
             claim: claim.map(|claim| At { at: now, ..claim }),
             hooks: hooks.learnt(now),
             transcript: transcript.learnt(now),
@@ -177,6 +199,11 @@ impl Detector {
     /// What the agent is doing.
     pub fn verdict(&self) -> &Verdict {
         &self.verdict
+    }
+
+    /// Whether the screen was looked at since the start, the restart or the loss of output.
+    pub fn has_looked(&self) -> bool {
+        self.sight == Sight::Current
     }
 
     /// What the rules last saw on the screen.
@@ -222,14 +249,25 @@ impl Detector {
                 let echo = self.within(self.typed, self.settings.echo_ms, now);
                 self.activity.output(now, echo, self.settings.pause_ms);
             }
-            Event::Typed => self.typed = Some(now),
-            Event::Read(reading) => self.read(reading, now),
+            Event::Typed { enter } => {
+                self.typed = Some(now);
+                // Before the agent is ready, Enter answers a dialog of its start.
+                if enter && self.ready {
+                    self.entered = Some(now);
+                }
+            }
+            Event::Read(reading) => {
+                self.sight = Sight::Current;
+                self.read(reading, now);
+            }
             Event::Claimed(claim) => self.claimed(claim, now),
             Event::Reported(reporter, fact) => self.reported(reporter, &fact, now),
             Event::Sampled(sample) => self.sample = Some(At { what: sample, at: now }),
             Event::Judged(state) => self.judged = Some(At { what: state, at: now }),
             Event::Lost => {
                 self.claim = None;
+                self.sight = Sight::Lost;
+                self.activity.output(now, false, self.settings.pause_ms);
                 self.read(Reading::default(), now);
             }
             Event::Tick => {}
@@ -242,7 +280,7 @@ impl Detector {
             self.first_idle = Some(now);
         }
         self.claim = claim.map(|what| At { what, at: now });
-        self.emptied = None;
+        (self.emptied, self.entered) = (None, None);
     }
 
     fn read(&mut self, reading: Reading, now: Timestamp) {
@@ -259,11 +297,14 @@ impl Detector {
         if reading.findings != self.reading.findings {
             self.seen.reading = now;
         }
-        if self.reading.draft == Some(true) && reading.draft == Some(false) {
+        if self.ready && self.reading.draft == Some(true) && reading.draft == Some(false) {
             self.emptied = Some(now);
         }
         if reading.draft == Some(true) || working || blocked {
             self.emptied = None;
+        }
+        if working || blocked {
+            self.entered = None;
         }
         self.reading = reading;
     }
@@ -310,8 +351,9 @@ impl Detector {
     fn settle(&mut self, now: Timestamp) -> Vec<Action> {
         let weighed = self.weigh(now);
         let mut actions = Vec::new();
-        if weighed.wants_sample && self.sampled_for != self.activity.any {
-            self.sampled_for = self.activity.any;
+        let written = Some(self.activity.any.unwrap_or(self.born));
+        if weighed.wants_sample && self.sampled_for != written {
+            self.sampled_for = written;
             actions.push(Action::Sample);
         }
         self.deadline = weighed.again.filter(|again| *again > now);

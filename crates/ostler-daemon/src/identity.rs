@@ -16,7 +16,7 @@ use semver::Version;
 
 use crate::Home;
 use cache::{Cache, Entry, Key};
-use probe::{Outcome, probe};
+use probe::{Outcome, Trouble, probe};
 
 /// How long a program may take to tell what it is.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -83,9 +83,8 @@ pub async fn identify(
 
 /// What a program said when it was asked earlier, if its file is still the same. Runs nothing.
 pub fn remembered(home: &Home, agent: &Agent, program: &Path) -> Option<Identity> {
-    let spec = agent.preset.run.identity.as_ref()?;
-    let entry = Cache::read(&home.identities()).find(&Key::of(program, spec)?)?;
-    Some(known(entry))
+    let key = Key::of(program, agent.preset.run.identity.as_ref()?)?;
+    Cache::read(&home.identities()).find(&key).filter(Entry::is_fresh).map(known)
 }
 
 fn known(entry: Entry) -> Identity {
@@ -104,29 +103,44 @@ fn ask(
     let Some(spec) = agent.preset.run.identity.as_ref().filter(|spec| !spec.args.is_empty()) else {
         return Identity::taken_at_its_word();
     };
-    if let Some(identity) = remembered(home, agent, program) {
-        return identity;
-    }
     // The key is taken before the program runs: one that is replaced meanwhile is asked again.
     let key = Key::of(program, spec);
-    let outcome = probe(program, &spec.args, env, cwd, limit);
-    let (output, trouble) = match outcome {
-        Ok(Outcome { output, trouble }) => (output, trouble),
-        Err(error) => (Vec::new(), Some(probe::Trouble::NotRun(error.to_string()))),
+    let earlier = key.as_ref().and_then(|key| Cache::read(&home.identities()).find(key));
+    if let Some(entry) = earlier.clone().filter(Entry::is_fresh) {
+        return known(entry);
+    }
+    let run = |args: &[String]| {
+        let outcome = probe(program, args, env, cwd, limit);
+        outcome.unwrap_or_else(|error| Outcome::not_run(&error))
     };
+    let Outcome { output, trouble } = run(&spec.args);
+    // A busy machine is no reason to doubt a file that is the same as ever.
+    if let Some(entry) = earlier.filter(|_| trouble.as_ref().is_some_and(Trouble::is_passing)) {
+        return known(entry);
+    }
     let output = String::from_utf8_lossy(&output);
-    let failed = trouble.as_ref().is_some_and(probe::Trouble::is_failure);
+    let failed = trouble.as_ref().is_some_and(Trouble::is_failure);
     let is_agent = !failed && spec.recognises(&output);
+    let mut is_complete = is_agent || trouble.is_none();
+    let version = match spec.version_args.as_slice() {
+        // Of another program, a version says nothing.
+        _ if !is_agent => None,
+        [] => spec.version_in(&output),
+        args => {
+            let Outcome { output, trouble } = run(args);
+            is_complete = trouble.is_none();
+            spec.version_in(&String::from_utf8_lossy(&output))
+        }
+    };
     let identity = Identity {
         is_agent,
-        // Of another program, a version says nothing.
-        version: spec.version_in(&output).filter(|_| is_agent),
+        version,
         said: SafeText::new(output.trim()).as_str().chars().take(KEPT).collect(),
         trouble: trouble.as_ref().map(ToString::to_string),
         cached: false,
     };
     // What went wrong may go right the next time.
-    if let Some(key) = key.filter(|_| is_agent || trouble.is_none()) {
+    if let Some(key) = key.filter(|_| is_complete) {
         let version = identity.version.as_ref().map(ToString::to_string);
         let entry = Entry::new(key, identity.is_agent, version, identity.said.clone());
         if let Err(error) = Cache::remember(home, entry) {

@@ -35,7 +35,7 @@ mod start;
 mod stop;
 mod store_thread;
 mod survivors;
-#[cfg_attr(not(test), expect(dead_code, reason = "the transcript tail opens files with it"))]
+pub mod transcript;
 mod trusted_path;
 mod view;
 

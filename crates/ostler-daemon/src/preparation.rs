@@ -12,6 +12,7 @@ use ostler_protocol::{ErrorKind, OsText, Problem};
 use ostler_store::NewSession;
 
 use crate::registry::Shared;
+use crate::identity::Identity;
 use crate::{Home, presets, programs};
 
 /// The program to start.
@@ -63,11 +64,9 @@ pub(crate) fn find(home: &Home, asked: &OsText, path: &OsStr, cwd: &Path) -> Res
 }
 
 /// Another program bears the agent's name.
-pub(crate) fn wrong_program(agent: &Agent, program: &Path, said: &str) -> Problem {
-    let title = &agent.preset.title;
-    let said = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("nothing");
-    let said: String = said.chars().filter(|character| !character.is_control()).take(120).collect();
-    let message = format!("{} is not {title}: asked what it is, it said: {said}", program.display());
+pub(crate) fn wrong_program(agent: &Agent, program: &Path, identity: &Identity) -> Problem {
+    let title = agent.title();
+    let message = format!("{} is not {title}: {}", program.display(), identity.complaint().unwrap_or_default());
     Problem::new(ErrorKind::Failed, message).hint(format!(
         "put {title} first on the PATH, or start this program by its path: ostler start {}",
         program.display()

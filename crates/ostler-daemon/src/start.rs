@@ -46,7 +46,7 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
         if identity.is_agent {
             version = identity.version.map(|version| version.to_string());
         } else if candidate.named {
-            return Err(preparation::wrong_program(&candidate.agent, &program, &identity.said));
+            return Err(preparation::wrong_program(&candidate.agent, &program, &identity));
         } else {
             agent = None;
         }
@@ -178,7 +178,11 @@ async fn launch(
     let (launcher, dir) = (shared.launcher.clone(), SessionDir::new(&session.dir));
     let home = shared.home.clone();
     let outcome = tokio::task::spawn_blocking(move || {
-        env.extend(hooks::environment(&home, &dir).map_err(LaunchError::Directory)?);
+        let own = hooks::environment(&home, &dir).map_err(LaunchError::Directory)?;
+        // A home that was set for the program on purpose stays.
+        let known = |name: &OsString| env.iter().any(|(known, _)| known == name);
+        let own: Vec<_> = own.into_iter().filter(|(name, _)| name != "OSTLER_HOME" || !known(name)).collect();
+        env.extend(own);
         launcher.launch(&dir, &spec, env)
     })
     .await;

@@ -18,6 +18,7 @@ mod find;
 mod hints;
 mod place;
 mod reader;
+mod remote;
 mod rows;
 mod tail;
 #[cfg(test)]

@@ -222,6 +222,9 @@ impl Holder {
         let at_ms = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+        if let Some(recorder) = &mut self.recorder {
+            recorder.ended();
+        }
         let record = ExitRecord { written: self.ring.written(), at_ms, typed: self.ledger.typed(), ..record };
         let safe = is_safe(&self.dir.write_exit(&record));
         self.ended = Some(Ended { record, safe, retry_at: now + RETRY, leave_at: now + LINGER });
@@ -264,6 +267,7 @@ impl Holder {
     fn type_on(&mut self) {
         while self.ledger.is_busy() {
             let pending = self.ledger.pending();
+            let enter = pending.contains(&b'\r');
             let count = match rustix::io::write(&self.pty.master, pending) {
                 Ok(count) => count,
                 Err(rustix::io::Errno::INTR) => continue,
@@ -271,7 +275,7 @@ impl Holder {
             };
             if let Some(done) = self.ledger.wrote(count, self.ring.written()) {
                 if let Some(recorder) = self.recorder.as_mut().filter(|_| done.lane != Lane::Reply) {
-                    recorder.typed();
+                    recorder.typed(enter);
                 }
                 self.answer_typist(done.lane, done.seq, Outcome::Written, self.ring.written());
             } else if count == 0 {

@@ -37,8 +37,13 @@ impl Recorder {
     }
 
     /// Notes that something was typed. What it was is nobody's business.
-    pub(crate) fn typed(&mut self) {
-        self.record(Encoder::typed);
+    pub(crate) fn typed(&mut self, enter: bool) {
+        self.record(|encoder, at, line| encoder.typed(at, enter, line));
+    }
+
+    /// Notes the end, so that the silence before it is part of the recording.
+    pub(crate) fn ended(&mut self) {
+        self.record(|encoder, at, line| encoder.marker(at, "ended", line));
     }
 
     pub(crate) fn resize(&mut self, cols: u16, rows: u16) {

@@ -350,6 +350,15 @@ pub(crate) struct Hook {
     pub(crate) rest: Vec<OsString>,
 }
 
+impl Hook {
+    /// Reads a command line that is a hook's, the short way.
+    pub(crate) fn from_words(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
+        words.nth(1).filter(|word| word == "hook")?;
+        let event = words.next()?.into_string().ok().filter(|event| !event.starts_with('-'))?;
+        Some(Self { event, rest: words.collect() })
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hooks {
     /// Put them in, beside what is there
@@ -402,6 +411,17 @@ mod tests {
     fn the_definition_is_sound() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_short_way_to_a_hook_is_the_same_as_the_long_one() {
+        let words = ["ostler", "hook", "Stop", "--agent", "a", "--print", "{}", "--new"];
+        let short = Hook::from_words(words.iter().map(OsString::from)).unwrap();
+        let Command::Hook(long) = Cli::try_parse_from(words).unwrap().command else { panic!("not a hook") };
+        assert_eq!((short.event, short.rest), (long.event, long.rest));
+        for other in [&["ostler"][..], &["ostler", "hook"], &["ostler", "hook", "--help"], &["ostler", "list"]] {
+            assert!(Hook::from_words(other.iter().map(OsString::from)).is_none(), "{other:?}");
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Decoder {
         self
     }
 
-    /// Takes records up to this moment for history: counters are read from them, nothing is told.
+    /// Takes records before this moment for history: counters are read from them, nothing is told.
     #[must_use]
     pub fn since(mut self, moment: Timestamp) -> Self {
         if self.rules.time.is_some() {
@@ -127,9 +127,10 @@ impl Decoder {
     /// What a record means.
     pub fn line(&mut self, line: impl AsRef<[u8]>) -> Vec<Fact> {
         let mut facts = Vec::new();
-        let Some(record) = self.parse(line.as_ref()) else { return facts };
+        let line = line.as_ref();
+        let Some(record) = self.parse(line) else { return facts };
         let time = self.rules.time.as_ref().and_then(|pointer| pointer.of(&record)).and_then(moment);
-        let history = self.memory.is_history(time);
+        let history = self.memory.is_history(time, line);
         if self.rules.ignore.iter().any(|tests| tests.hold(&record)) {
             return facts;
         }

@@ -137,7 +137,7 @@ fn what_came_before_the_session_is_history_but_counts() {
         r#"{"n":1,"end":true}"#,
         r#"{"t":"2023-11-14T22:13:19Z","n":5,"end":true}"#,
         r#"{"n":6}"#,
-        r#"{"t":1700000000,"end":true}"#,
+        r#"{"t":1699999999,"end":true}"#,
     ] {
         assert_eq!(decoder.line(line), [], "{line}");
     }

@@ -1,13 +1,16 @@
 //! What a decoder remembers from one record to the next.
 
 use std::collections::VecDeque;
-use std::hash::Hasher;
 
 use ostler_core::{Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
 /// How many messages and calls are remembered. Agents repeat a record within moments.
 const RECENT: usize = 128;
+/// How many records of one moment are told apart.
+const SAME_TIME: usize = 16;
+/// Bytes of a record that tell it from others.
+const HASHED: usize = 4 << 10;
 
 /// What a decoder remembers from one record to the next: small, and kept with the place in the file, so that a
 /// new daemon counts nothing twice.
@@ -22,8 +25,14 @@ pub struct Memory {
     totals: Vec<(u64, Usage)>,
     /// Time of the newest record.
     newest: Option<Timestamp>,
-    /// Records up to this time are history: they were told before, or are not this session's.
+    /// Hashes of the records of that time.
+    at_newest: VecDeque<u64>,
+    /// Records before this time are history: they were told before, or are not this session's.
     floor: Option<Timestamp>,
+    /// Hashes of records of that very time that are history as well.
+    at_floor: VecDeque<u64>,
+    /// Whether the last record that had a time was history.
+    history: bool,
 }
 
 impl Memory {
@@ -77,27 +86,42 @@ impl Memory {
         self.asked.len() < before
     }
 
-    /// Makes everything up to a moment history.
+    /// Makes everything before a moment history.
     pub(super) fn forget_until(&mut self, moment: Timestamp) {
-        self.floor = self.floor.max(Some(moment));
+        if self.floor.is_none_or(|floor| floor < moment) {
+            self.floor = Some(moment);
+            self.at_floor.clear();
+            self.history = true;
+        }
     }
 
     /// Makes everything that was seen history.
     pub(super) fn forget_seen(&mut self) {
-        self.floor = self.floor.max(self.newest);
-        self.newest = None;
+        let Some(newest) = self.newest.take() else { return };
+        self.forget_until(newest);
+        if self.floor == Some(newest) {
+            self.at_floor.append(&mut self.at_newest);
+        }
+        self.at_newest.clear();
+        self.history = true;
     }
 
-    /// Whether a record with this time is history. One without a time is as old as the one before it.
-    pub(super) fn is_history(&mut self, time: Option<Timestamp>) -> bool {
-        if let Some(time) = time {
-            // A clock that was set back does not make history of what comes.
-            if self.newest.is_none_or(|newest| newest < time) {
-                self.newest = Some(time);
-            }
-            return self.floor.is_some_and(|floor| time <= floor);
+    /// Whether a record is history. One without a time is if the one before it is.
+    pub(super) fn is_history(&mut self, time: Option<Timestamp>, line: &[u8]) -> bool {
+        let Some(time) = time else { return self.history };
+        let start = &line[..line.len().min(HASHED)];
+        let key = fnv(&[start, &line.len().to_le_bytes()]);
+        // A clock that was set back does not make history of what comes.
+        if self.newest.is_none_or(|newest| newest < time) {
+            self.newest = Some(time);
+            self.at_newest.clear();
         }
-        self.floor.is_some_and(|floor| self.newest.is_none_or(|newest| newest <= floor))
+        if self.newest == Some(time) && self.at_newest.len() < SAME_TIME {
+            self.at_newest.push_back(key);
+        }
+        self.history =
+            self.floor.is_some_and(|floor| time < floor || time == floor && self.at_floor.contains(&key));
+        self.history
     }
 
     fn remember(&mut self, key: u64, usage: Usage) {
@@ -109,23 +133,16 @@ impl Memory {
 }
 
 fn hash(kind: &str, id: &str) -> u64 {
-    // FNV-1a: the same in every version, unlike the hash of the standard library.
-    struct Fnv(u64);
-    impl Hasher for Fnv {
-        fn finish(&self) -> u64 {
-            self.0
-        }
-        fn write(&mut self, bytes: &[u8]) {
-            for byte in bytes {
-                self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-        }
-    }
-    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
-    hasher.write(kind.as_bytes());
-    hasher.write(&[0]);
-    hasher.write(id.as_bytes());
-    hasher.finish()
+    fnv(&[kind.as_bytes(), &[0], id.as_bytes()])
+}
+
+/// FNV-1a: the same in every version, unlike the hash of the standard library.
+fn fnv(parts: &[&[u8]]) -> u64 {
+    parts
+        .iter()
+        .copied()
+        .flatten()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn less(now: Usage, before: Usage) -> Usage {

@@ -19,6 +19,8 @@ pub struct Finding {
     pub until: Option<String>,
     /// It holds for agents in general, not for this one: a hint.
     pub general: bool,
+    /// It holds however much else moves on the screen.
+    pub certain: bool,
 }
 
 /// What all rules together saw on the screen, the weightiest first.

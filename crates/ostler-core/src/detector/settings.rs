@@ -16,6 +16,8 @@ pub struct Settings {
     pub noisy_idle_ms: u32,
     /// An emptied composer means that work begins, for this long at most.
     pub submit_grace_ms: u32,
+    /// An agent that is slow to take Enter has this long.
+    pub enter_grace_ms: u32,
     /// A start of which nothing is recognised is given up after this.
     pub startup_deadline_ms: u32,
     /// Output so soon after something was typed is its echo.
@@ -42,11 +44,12 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            idle_confirm_ms: 500,
+            idle_confirm_ms: 350,
             startup_confirm_ms: 1_200,
-            startup_status_ms: 2_500,
+            startup_status_ms: 2_000,
             noisy_idle_ms: 0,
-            submit_grace_ms: 6_000,
+            submit_grace_ms: 2_000,
+            enter_grace_ms: 10_000,
             startup_deadline_ms: 30_000,
             echo_ms: 400,
             flow_ms: 500,

@@ -1,7 +1,7 @@
 //! Weighing the evidence.
 
 use super::evidence::{At, Claim, Finding};
-use super::{Detector, Reporter, millis};
+use super::{Detector, Reporter, Sight, Verdict, millis};
 use crate::{Asking, Failure, State, Timestamp};
 
 /// The outcome of a weighing.
@@ -44,6 +44,11 @@ impl Weighed {
         Self { again: Some(self.again.map_or(at, |again| again.min(at))), ..self }
     }
 
+    /// Comes back at `at` if `settled` is not so yet.
+    fn unless(self, settled: bool, at: Timestamp) -> Self {
+        if settled { self } else { self.again(at) }
+    }
+
     fn sample(self) -> Self {
         Self { wants_sample: true, ..self }
     }
@@ -56,10 +61,16 @@ fn rule(finding: &Finding) -> String {
 
 impl Detector {
     pub(super) fn weigh(&self, now: Timestamp) -> Weighed {
+        // A dialog that was on the screen would be missing here, and an older word would count.
+        if let Sight::Remembered { until } = self.sight
+            && now < until
+        {
+            return self.hold("so it was before the restart").again(until);
+        }
         self.blocked(now)
             .or_else(|| self.claims(now))
             .or_else(|| self.records_say(now))
-            .or_else(|| self.failed_on_screen())
+            .or_else(|| self.failed_on_screen(now))
             .unwrap_or_else(|| self.screen(now))
     }
 
@@ -92,7 +103,7 @@ impl Detector {
         // What was asked in a hook may have been answered by a policy of the agent, unseen by any hook.
         let newer_claim = self.claim.is_some_and(|claim| claim.at > asked.at);
         let doubt = asked.at.plus(millis(self.settings.contradiction_ms));
-        let works_on = self.seen.working.is_some() || self.seen.idle.is_some();
+        let works_on = self.knows(State::Working) || self.own_idle().is_some();
         if newer_claim || (works_on && now >= doubt) {
             return None;
         }
@@ -101,6 +112,16 @@ impl Detector {
                 .kind(asked.what.as_str())
                 .again(doubt),
         )
+    }
+
+    /// Whether a rule for this agent sees a state: one for agents in general is no more than a hint.
+    fn knows(&self, state: State) -> bool {
+        self.reading.findings.iter().any(|finding| finding.state == state && !finding.general)
+    }
+
+    /// Since when the screen looks idle, if a rule for this agent says so.
+    fn own_idle(&self) -> Option<Timestamp> {
+        self.seen.idle.filter(|_| self.knows(State::Idle) || self.knows(State::Watching))
     }
 
     /// The agent tells its status on the terminal.
@@ -144,11 +165,19 @@ impl Detector {
         }
     }
 
-    /// The composer was emptied a moment ago: work begins.
+    /// Enter was typed, or the composer was emptied, a moment ago: work begins.
     fn submitted(&self, now: Timestamp) -> Option<Weighed> {
-        let grace = self.emptied?.plus(millis(self.settings.submit_grace_ms));
-        let submitted = || Weighed::new(State::Working, 0.6, "the composer was emptied").again(grace);
-        (now < grace).then(submitted)
+        let grace = millis(self.settings.submit_grace_ms);
+        let (until, because) = match (self.entered, self.emptied) {
+            // What was written is still there: the agent has yet to take it.
+            (Some(entered), None) if self.reading.draft == Some(true) => {
+                (entered.plus(millis(self.settings.enter_grace_ms)), "Enter was typed, and not taken yet")
+            }
+            (Some(entered), None) => (entered.plus(grace), "Enter was typed"),
+            (_, Some(emptied)) => (emptied.plus(grace), "the composer was emptied"),
+            (None, None) => return None,
+        };
+        (now < until).then(|| Weighed::new(State::Working, 0.6, because).again(until))
     }
 
     /// Word of work gives way to a terminal that is silent, and looks idle, for long.
@@ -170,8 +199,8 @@ impl Detector {
         }
         if open.what {
             let weighed = Weighed::new(State::Working, 0.95, format!("{reporter}: a turn is open"));
-            let Some(idle) = self.seen.idle else { return Some(weighed) };
             // An interrupt that no hook reports shows on the screen alone.
+            let Some(idle) = self.own_idle() else { return self.doubted(weighed, now) };
             let over = idle.max(open.at).plus(millis(self.settings.interrupt_confirm_ms));
             return (now < over).then(|| weighed.again(over));
         }
@@ -220,9 +249,9 @@ impl Detector {
     }
 
     /// The end of the conversation on the screen is an error, and nothing goes on.
-    fn failed_on_screen(&self) -> Option<Weighed> {
-        // A draft or an emptied composer: somebody goes on.
-        if self.seen.working.is_some() || self.emptied.is_some() || self.claim.is_some() {
+    fn failed_on_screen(&self, now: Timestamp) -> Option<Weighed> {
+        // Enter or an emptied composer: somebody goes on.
+        if self.seen.working.is_some() || self.claim.is_some() || self.submitted(now).is_some() {
             return None;
         }
         let find = |state| self.reading.find(state).filter(|finding| !finding.general);
@@ -258,12 +287,14 @@ impl Detector {
     fn looks_idle(&self, finding: &Finding, now: Timestamp) -> Weighed {
         let settings = &self.settings;
         let confirm = match (self.ready, self.expectations.status) {
+            (true, _) if finding.certain => settings.idle_confirm_ms / 2,
             (true, _) => settings.idle_confirm_ms,
             (false, false) => settings.startup_confirm_ms,
             (false, true) => settings.startup_status_ms,
         };
-        let seen = self.seen.idle.unwrap_or(now);
-        let mut sure = seen.max(self.activity.last.unwrap_or(seen)).plus(millis(confirm));
+        let seen = self.seen.idle.unwrap_or(self.seen.reading);
+        let moved = self.activity.last.filter(|_| !finding.certain).unwrap_or(seen);
+        let mut sure = seen.max(moved).plus(millis(confirm));
         if settings.noisy_idle_ms > 0 {
             sure = sure.min(seen.plus(millis(settings.noisy_idle_ms.max(confirm))));
         }
@@ -300,7 +331,8 @@ impl Detector {
             return Weighed::new(State::Working, 0.6, "its processes are at work");
         }
         let weights = settings.weights;
-        let stable = self.seen.reading.plus(millis(settings.silence_ms)) <= now;
+        let stable_at = self.seen.reading.plus(millis(settings.silence_ms));
+        let stable = stable_at <= now;
         let complete = self.transcript.open.is_some_and(|open| !open.what);
         let reads = sample.is_some_and(|sample| sample.what.reads_terminal);
         let judged = self.judged.filter(|judged| judged.at >= quiet_since);
@@ -319,13 +351,13 @@ impl Detector {
         let confidence = (sum + agreement).min(0.95);
         let mut because: Vec<String> = signs.into_iter().map(|(_, sign)| sign).collect();
         if confidence >= weights.threshold && (ending.is_some() || reads || complete) {
-            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") };
+            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") }.unless(stable, stable_at);
         }
         if let Some(At { what, .. }) = judged {
             because.insert(0, format!("judge: {what}"));
-            return Weighed { because, ..Weighed::new(what, 0.7, "") };
+            return Weighed { because, ..Weighed::new(what, 0.7, "") }.unless(stable, stable_at);
         }
-        self.unrecognised(now)
+        self.unrecognised(now).unless(stable, stable_at)
     }
 
     fn unrecognised(&self, now: Timestamp) -> Weighed {
@@ -341,16 +373,19 @@ impl Detector {
     /// Nothing new is certain yet.
     fn hold(&self, because: impl Into<String>) -> Weighed {
         let state = match self.verdict.state {
-            // The dialog is gone: somebody answered it.
-            State::Blocked | State::Starting if !self.ready => State::Starting,
-            // So is the error or the limit: something goes on.
+            // What was seen before may still be there, but much was written since.
+            State::Idle | State::Watching if self.sight == Sight::Lost => State::Unknown,
+            state if self.sight != Sight::Current => state,
+            // The dialog is gone: somebody answered it. So is the error or the limit: something goes on.
+            State::Blocked | State::Limited | State::Error if !self.ready => State::Starting,
             State::Blocked | State::Limited | State::Error => State::Working,
             state => state,
         };
         let confidence = if state == self.verdict.state { self.verdict.confidence.min(0.8) } else { 0.6 };
         let held = Weighed::new(state, confidence, because);
-        if state == self.verdict.state && state == State::Unknown {
-            return Weighed { kind: self.verdict.kind.clone(), ..held };
+        if state == self.verdict.state {
+            let Verdict { kind, until, .. } = self.verdict.clone();
+            return Weighed { kind, until, ..held };
         }
         held
     }

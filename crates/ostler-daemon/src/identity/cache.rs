@@ -1,12 +1,13 @@
 //! What programs said when they were asked what they are, kept on disk.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ostler_core::Timestamp;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{Home, clock};
@@ -17,6 +18,8 @@ const MAX_ENTRIES: usize = 200;
 const MAX_BYTES: u64 = 1 << 20;
 /// A program may be a thin wrapper that stays the same while what it runs is updated, so it is asked anew each day.
 const MAX_AGE: Duration = Duration::from_hours(24);
+/// What is wrong may depend on more than the file, and somebody is about to mend it.
+const MAX_AGE_WRONG: Duration = Duration::from_mins(10);
 /// Grows when the form of the file changes.
 const FORM: u32 = 1;
 
@@ -45,6 +48,7 @@ impl Key {
         let time = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         let mut question = spec.args.clone();
         question.extend([spec.matches.clone(), spec.version.clone().unwrap_or_default()]);
+        question.extend(spec.version_args.iter().cloned());
         Some(Self {
             program: program.to_owned(),
             device: metadata.dev(),
@@ -74,10 +78,10 @@ impl Entry {
         Self { key, at: clock::now().0, is_agent, version, said }
     }
 
-    fn is_fresh(&self) -> bool {
+    pub(super) fn is_fresh(&self) -> bool {
         // A clock that was set back makes entries from the future.
         let (now, at) = (clock::now(), Timestamp(self.at));
-        at <= now && now.since(at) < MAX_AGE
+        at <= now && now.since(at) < if self.is_agent { MAX_AGE } else { MAX_AGE_WRONG }
     }
 }
 
@@ -97,17 +101,26 @@ impl Cache {
         cache.filter(|cache| cache.form == FORM).unwrap_or_default()
     }
 
+    /// The last answer, however old.
     pub(super) fn find(self, key: &Key) -> Option<Entry> {
-        self.entries.into_iter().find(|entry| entry.key == *key && entry.is_fresh())
+        self.entries.into_iter().find(|entry| entry.key == *key)
     }
 
-    /// Keeps an answer. Two who do so at the same time may lose one: it is then asked for again.
+    /// Keeps an answer.
     pub(super) fn remember(home: &Home, entry: Entry) -> io::Result<()> {
         ostler_hold::create_private(home.path())?;
+        // Many may be asked at once, by this process and others.
+        let lock = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(home.identities().with_extension("lock"))?;
+        flock(&lock, FlockOperation::LockExclusive)?;
         let mut cache = Self::read(&home.identities());
         // One answer per program: an update makes the old one worthless.
         let same = |other: &Entry| other.key.program == entry.key.program && other.key.spec == entry.key.spec;
-        cache.entries.retain(|other| other.is_fresh() && !same(other));
+        cache.entries.retain(|other| !same(other));
         cache.entries.push(entry);
         let surplus = cache.entries.len().saturating_sub(MAX_ENTRIES);
         cache.entries.drain(..surplus);

@@ -15,13 +15,21 @@ use crate::clock;
 
 /// How much of its output is read.
 const MAX_OUTPUT: usize = 64 << 10;
+/// How long a program may be in the middle of being replaced.
+const BUSY: Duration = Duration::from_secs(1);
 
 /// What came of it.
 pub(super) struct Outcome {
-    /// What the program wrote to its output and its error output.
+    /// What the program wrote to its output, and behind that what it wrote to its error output.
     pub(super) output: Vec<u8>,
     /// What was not as it should be.
     pub(super) trouble: Option<Trouble>,
+}
+
+impl Outcome {
+    pub(super) fn not_run(error: &io::Error) -> Self {
+        Self { output: Vec::new(), trouble: Some(Trouble::NotRun(error.to_string())) }
+    }
 }
 
 /// What was not as it should be.
@@ -42,6 +50,11 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
+    /// Whether it may do better another time.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Self::NotRun(_) | Self::Hung(_))
+    }
+
     /// Whether what was said is worth nothing. A program that says who it is and then stays is believed.
     pub(super) fn is_failure(&self) -> bool {
         matches!(self, Self::NotRun(_) | Self::Failed(_))
@@ -84,71 +97,97 @@ pub(super) fn probe(
     limit: Duration,
 ) -> io::Result<Outcome> {
     let deadline = clock::steady().plus(limit);
-    let (mut reader, writer) = io::pipe()?;
-    rustix::io::ioctl_fionbio(&reader, true)?;
+    let (mut output, writer) = Stream::new()?;
+    let (mut errors, error_writer) = Stream::new()?;
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(env.iter().cloned()).current_dir(cwd);
-    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-    let child = ostler_hold::detach(&mut command).spawn()?;
+    command.stdin(Stdio::null()).stdout(writer).stderr(error_writer);
+    let child = spawn(ostler_hold::detach(&mut command))?;
     // The command has the ends that the program writes to.
     drop(command);
     let mut watched = Watched { child, ended: false };
     let handle = Pid::from_raw(i32::try_from(watched.child.id()).map_err(io::Error::other)?)
         .ok_or_else(|| io::Error::other("no process"))
         .and_then(|pid| Ok(pidfd_open(pid, PidfdFlags::empty())?))?;
-    let mut output = Vec::new();
-    let mut silent = false;
-    loop {
-        let pipe = (!silent).then(|| reader.as_fd());
-        let (has_output, has_ended) = wait(pipe, handle.as_fd(), deadline)?;
-        if has_output {
-            silent = drain(&mut reader, &mut output)?;
-        }
-        if output.len() >= MAX_OUTPUT {
-            return Ok(Outcome { output, trouble: Some(Trouble::Flooded) });
+    let trouble = loop {
+        let has_ended = wait([&output, &errors], handle.as_fd(), deadline)?;
+        // What others that it started may yet say after its end is not waited for.
+        output.drain()?;
+        errors.drain()?;
+        if output.bytes.len() >= MAX_OUTPUT || errors.bytes.len() >= MAX_OUTPUT {
+            break Some(Trouble::Flooded);
         }
         if has_ended {
-            // What others that it started may yet say is not waited for.
-            drain(&mut reader, &mut output)?;
             let status = watched.end()?;
-            let trouble = (!status.success()).then_some(Trouble::Failed(status));
-            return Ok(Outcome { output, trouble });
+            break (!status.success()).then_some(Trouble::Failed(status));
         }
-        if !has_output && clock::steady() >= deadline {
-            return Ok(Outcome { output, trouble: Some(Trouble::Hung(limit)) });
+        if clock::steady() >= deadline {
+            break Some(Trouble::Hung(limit));
+        }
+    };
+    // Warnings come first in time, and last in importance.
+    let mut said = output.bytes;
+    if !said.is_empty() && !said.ends_with(b"\n") && !errors.bytes.is_empty() {
+        said.push(b'\n');
+    }
+    said.append(&mut errors.bytes);
+    said.truncate(MAX_OUTPUT);
+    Ok(Outcome { output: said, trouble })
+}
+
+/// Starts the program; one that is just being written is given a moment.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    let deadline = clock::steady().plus(BUSY);
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && clock::steady() < deadline => {
+                std::thread::sleep(BUSY / 100);
+            }
+            other => return other,
         }
     }
 }
 
-/// Waits for output or the end, and tells which came.
-fn wait(
-    pipe: Option<BorrowedFd<'_>>,
-    handle: BorrowedFd<'_>,
-    deadline: Timestamp,
-) -> io::Result<(bool, bool)> {
-    let left = deadline.since(clock::steady());
-    let left = Timespec::try_from(left).map_err(io::Error::other)?;
+/// Waits for output or the end, and tells whether it is the end.
+fn wait(streams: [&Stream; 2], handle: BorrowedFd<'_>, deadline: Timestamp) -> io::Result<bool> {
+    let left = Timespec::try_from(deadline.since(clock::steady())).map_err(io::Error::other)?;
     let mut fds = vec![PollFd::from_borrowed_fd(handle, PollFlags::IN)];
-    fds.extend(pipe.map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)));
+    let open = streams.iter().filter(|stream| !stream.closed);
+    fds.extend(open.map(|stream| PollFd::new(&stream.reader, PollFlags::IN)));
     match poll(&mut fds, Some(&left)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(!fds[0].revents().is_empty()),
+        Err(error) => Err(error.into()),
     }
-    let came = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
-    Ok((came(fds.get(1)), came(fds.first())))
 }
 
-/// Reads what is there, and tells whether more can come.
-fn drain(reader: &mut io::PipeReader, output: &mut Vec<u8>) -> io::Result<bool> {
-    let mut buffer = [0; 4096];
-    while output.len() < MAX_OUTPUT {
-        match reader.read(&mut buffer) {
-            Ok(0) => return Ok(true),
-            Ok(count) => output.extend_from_slice(&buffer[..count.min(MAX_OUTPUT - output.len())]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+/// What a program writes to one of its outputs.
+struct Stream {
+    reader: io::PipeReader,
+    bytes: Vec<u8>,
+    closed: bool,
+}
+
+impl Stream {
+    fn new() -> io::Result<(Self, io::PipeWriter)> {
+        let (reader, writer) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&reader, true)?;
+        Ok((Self { reader, bytes: Vec::new(), closed: false }, writer))
     }
-    Ok(false)
+
+    /// Reads what is there.
+    fn drain(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 4096];
+        while !self.closed && self.bytes.len() < MAX_OUTPUT {
+            match self.reader.read(&mut buffer) {
+                Ok(0) => self.closed = true,
+                Ok(count) => {
+                    self.bytes.extend_from_slice(&buffer[..count.min(MAX_OUTPUT - self.bytes.len())]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }

@@ -57,7 +57,7 @@ impl World {
 }
 
 fn version(text: &str) -> Option<Version> {
-    Some(Version::parse(text).unwrap())
+    Version::parse(text).ok()
 }
 
 #[test]
@@ -210,6 +210,68 @@ fn a_damaged_or_full_cache_does_no_harm() {
     let mut other = World::new().agent;
     other.preset.run.identity.as_mut().unwrap().matches = "something else".into();
     assert_eq!(remembered(&world.home, &other, &program), None);
+}
+
+#[test]
+fn a_warning_before_the_answer_does_no_harm() {
+    let world = World::new();
+    let found =
+        world.ask(&world.program("test", &format!("echo 'warning 9.9' >&2; printf %s \"$({RIGHT})\"")));
+    assert_eq!((found.is_agent, found.version), (true, version("1.2.3")));
+    assert_eq!(found.said, "test-agent 1.2.3\nwarning 9.9");
+}
+
+#[test]
+fn the_version_may_be_another_question() {
+    let mut world = World::new();
+    world.agent.preset.run.identity.as_mut().unwrap().version_args = vec!["-V".into()];
+    let program =
+        world.program("test", "[ \"$1\" = -V ] && echo 7.8 || echo 'test-agent listens on 127.0.0.1'");
+    let found = world.ask(&program);
+    assert_eq!((found.is_agent, &found.version, world.runs()), (true, &version("7.8.0"), 2));
+    assert_eq!((world.ask(&program).version, world.runs()), (version("7.8.0"), 2));
+    // A version that did not come is asked for again.
+    world.program("test", "[ \"$1\" = -V ] && exit 1; echo test-agent x");
+    for _ in 0..2 {
+        let found = world.ask(&program);
+        assert_eq!((found.is_agent, found.version, found.cached), (true, None, false));
+    }
+    fs::remove_file(world.path("runs")).unwrap();
+    // Another program is not asked for its version.
+    assert_eq!((world.ask(&world.program("other", "echo 1.0")).version, world.runs()), (None, 1));
+}
+
+#[test]
+fn an_old_answer_counts_where_there_is_no_new_one() {
+    let world = World::new();
+    let program = world.program(
+        "test",
+        &format!("if [ -e {} ]; then sleep 600; else {RIGHT}; fi", world.path("busy").display()),
+    );
+    assert!(world.ask(&program).is_agent);
+    let aged = fs::read_to_string(world.home.identities()).unwrap();
+    let at = aged.split("\"at\":").nth(1).unwrap().split(',').next().unwrap();
+    fs::write(world.home.identities(), aged.replace(at, "1000")).unwrap();
+    assert_eq!(remembered(&world.home, &world.agent, &program), None);
+    fs::write(world.path("busy"), "").unwrap();
+    let found = world.ask_for(&program, Duration::from_millis(300));
+    assert_eq!((found.is_agent, found.cached), (true, true));
+    fs::remove_file(world.path("busy")).unwrap();
+    assert!(!world.ask(&program).cached);
+}
+
+#[test]
+fn many_answers_at_once_are_all_kept() {
+    let world = World::new();
+    let programs: Vec<PathBuf> = (0..8).map(|index| world.program(&format!("test-{index}"), RIGHT)).collect();
+    std::thread::scope(|scope| {
+        for program in &programs {
+            scope.spawn(|| assert!(world.ask(program).is_agent));
+        }
+    });
+    for program in &programs {
+        assert!(world.ask(program).cached, "{}", program.display());
+    }
 }
 
 #[tokio::test]

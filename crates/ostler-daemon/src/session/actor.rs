@@ -8,7 +8,7 @@ mod hook_report;
 mod messages;
 mod observing;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::process::Child;
 
 use ostler_core::lifecycle::{self, Lifecycle, Phase};
@@ -69,6 +69,8 @@ pub(crate) struct Actor {
     last_seq: u64,
     /// Those who wait for a message to be settled.
     senders: HashMap<u64, Vec<oneshot::Sender<MessageInfo>>>,
+    /// Messages on their way that have an Enter in them.
+    entering: HashSet<u64>,
     stoppers: Vec<oneshot::Sender<()>>,
     /// Those who wait for the holder's word on the terminal, until this moment.
     inspectors: Vec<(Timestamp, oneshot::Sender<SessionInfo>)>,
@@ -143,6 +145,7 @@ impl Actor {
             holder_pid: None,
             last_seq: 0,
             senders: HashMap::new(),
+            entering: HashSet::new(),
             stoppers: Vec::new(),
             inspectors: Vec::new(),
             grace_ms: 5_000,

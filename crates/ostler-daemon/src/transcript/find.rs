@@ -39,7 +39,7 @@ pub(super) fn search(
     let cwd = place.cwd.to_string_lossy();
     let fill = Fill { cwd: &cwd, session: place.session.as_deref() };
     let Some(pattern) = spec.pattern(fill)? else { return Ok(Search::default()) };
-    let Some((file, directories)) = pattern.names().split_last() else { return Ok(Search::default()) };
+    let Some((last, directories)) = pattern.names().split_last() else { return Ok(Search::default()) };
     let mut found = Search { path: None, watch: vec![nearest(&place.root)] };
     let mut level = vec![PathBuf::new()];
     for name in directories {
@@ -48,7 +48,7 @@ pub(super) fn search(
     }
     let mut candidates = Vec::new();
     for directory in &level {
-        for name in names(&place.root.join(directory), file) {
+        for name in names(&place.root.join(directory), last) {
             candidates.push(directory.join(name));
         }
     }
@@ -90,7 +90,10 @@ fn names(directory: &Path, pattern: &NamePattern) -> Vec<String> {
         return if directory.join(name).exists() { vec![name.to_owned()] } else { Vec::new() };
     }
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| pattern.matches(name)).collect()
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| pattern.matches(name))
+        .collect()
 }
 
 /// When a file was created, if it is the session's.

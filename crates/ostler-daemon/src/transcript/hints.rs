@@ -55,6 +55,7 @@ pub(super) struct Watched {
 
 impl Hints {
     /// Asks the kernel for its word. Needs a runtime.
+    #[expect(deprecated, reason = "its successor is unsafe, for handles that are not owned; this one is")]
     pub(super) fn new() -> std::io::Result<Self> {
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let shared = Arc::new(Shared { inotify: AsyncFd::new(inotify)?, table: Mutex::default() });

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ostler_agents::transcript::{Decoder, Memory, TranscriptSpec};
@@ -11,7 +11,8 @@ use ostler_core::Fact;
 use super::claims::{Claim, Claims};
 use super::find::{nearest, search};
 use super::place::{Place, TailState};
-use super::rows::{self, Asked, Row};
+use super::remote::is_local;
+use super::rows::{Reading, Table};
 use super::tail::{FileId, Line, Position, Progress, Tail};
 use crate::trusted_path::{TrustError, open_beneath};
 
@@ -34,7 +35,7 @@ pub(super) struct Reader {
 enum Source {
     None,
     Lines(PathBuf, Tail),
-    Rows(PathBuf, FileId, i64),
+    Rows(Table),
 }
 
 #[derive(Debug, Clone)]
@@ -132,9 +133,8 @@ impl Reader {
             Source::Lines(path, tail) => {
                 Known { path: path.clone(), file: tail.id(), position: tail.position() }
             }
-            Source::Rows(path, file, key) => {
-                let position = Position { offset: key.cast_unsigned(), ..Position::default() };
-                Known { path: path.clone(), file: *file, position }
+            Source::Rows(table) => {
+                Known { path: table.path.clone(), file: table.id, position: Position::behind(table.key) }
             }
         })
     }
@@ -187,25 +187,26 @@ impl Reader {
             Some(known) if known.file == id => position = Some(known.position),
             Some(known) if known.path == path => self.decoder.rewound(),
             // Another conversation, with counters of its own.
-            Some(_) => self.decoder = self.decoder.clone().resume(Memory::default()).since(self.place.started),
+            Some(_) => {
+                self.decoder = self.decoder.clone().resume(Memory::default()).since(self.place.started);
+            }
             None => {}
         }
         if self.spec.query.is_some() {
             let key = position.map_or(0, |position| position.offset.cast_signed());
-            self.source = Source::Rows(path, id, key);
+            self.source = Source::Rows(Table::new(path, id, key));
             return Ok(());
         }
         let resumed = match position {
             Some(position) => Tail::resume(file.try_clone()?, position)?,
             None => Some(Tail::new(file.try_clone()?)?),
         };
-        let tail = match resumed {
-            Some(tail) => tail,
+        let tail = if let Some(tail) = resumed {
+            tail
+        } else {
             // A new file with an old number.
-            None => {
-                self.decoder.rewound();
-                Tail::new(file)?
-            }
+            self.decoder.rewound();
+            Tail::new(file)?
         };
         self.source = Source::Lines(path, tail);
         Ok(())
@@ -213,15 +214,12 @@ impl Reader {
 
     fn read_lines(&mut self, step: &mut Step) -> Result<(), String> {
         let Source::Lines(path, tail) = &mut self.source else { return Ok(()) };
-        let decoder = &mut self.decoder;
-        let facts = &mut step.facts;
-        let mut take = |line: Line<'_>| match line {
-            Line::Whole(line) => facts.extend(decoder.line(line)),
-            Line::TooLong => decoder.skip_long(),
-        };
-        let progress = tail.step(&mut take).map_err(|error| format!("{}: {error}", path.display()))?;
+        let (decoder, facts) = (&mut self.decoder, &mut step.facts);
+        let progress = tail
+            .step(|line| take(decoder, facts, &line))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         if progress == Progress::Rewritten {
-            self.decoder.rewound();
+            decoder.rewound();
         }
         if progress != Progress::End {
             step.more = true;
@@ -237,7 +235,7 @@ impl Reader {
             }
             // Another file bears the name now, or none: what is left of this one is all there will be.
             Ok(_) | Err(TrustError::Io { .. }) => {
-                tail.finish(&mut take);
+                tail.finish(|line| take(decoder, facts, &line));
                 self.place.path = Some(path.clone());
                 self.leave();
                 step.more = true;
@@ -251,79 +249,35 @@ impl Reader {
     }
 
     fn read_rows(&mut self, step: &mut Step) -> Result<(), String> {
-        let Source::Rows(path, id, key) = &mut self.source else { return Ok(()) };
-        let failed = |error: String| format!("{}: {error}", path.display());
-        let file = open_beneath(&self.place.root, path);
-        let now = file.as_ref().ok().and_then(|file| FileId::of(file).ok());
-        if now != Some(*id) {
+        let Source::Rows(table) = &mut self.source else { return Ok(()) };
+        let file = open_beneath(&self.place.root, &table.path);
+        let Some(file) = file.ok().filter(|file| FileId::of(file).is_ok_and(|id| id == table.id)) else {
             self.leave();
             step.more = true;
             return Ok(());
-        }
-        let reliable = file.is_ok_and(|file| is_local(&file));
-        let cwd = self.place.cwd.to_string_lossy();
-        let asked = Asked {
-            after: *key,
-            session: self.place.session.as_deref(),
-            cwd: &cwd,
-            started: self.place.started.0.cast_signed(),
         };
-        // The library refuses links on the way, those to the root too.
-        let real = path.canonicalize().map_err(|error| failed(error.to_string()))?;
-        let decoder = &mut self.decoder;
-        let facts = &mut step.facts;
-        let last = rows::read(&real, self.spec.query.as_deref().unwrap_or_default(), asked, |row| match row {
-            Row::Whole(record) => facts.extend(decoder.line(record)),
-            Row::TooLong => decoder.skip_long(),
-        });
-        let mut log = path.clone().into_os_string();
-        log.push("-wal");
-        step.watch = vec![path.clone()];
-        if Path::new(&log).exists() {
-            step.watch.push(log.into());
-        } else {
-            step.watch.extend(path.parent().map(Path::to_owned));
-        }
-        step.reliable = reliable;
-        match last {
-            Ok(Some(last)) => {
-                *key = last;
-                step.more = true;
+        let (decoder, facts) = (&mut self.decoder, &mut step.facts);
+        let query = self.spec.query.as_deref().unwrap_or_default();
+        let reading = table.read(query, &self.place, |line| take(decoder, facts, &line));
+        step.watch = table.watch();
+        match reading {
+            Ok(reading) => {
+                step.more = reading == Reading::Some;
+                step.reliable = reading == Reading::None && is_local(&file);
                 Ok(())
             }
-            Ok(None) => Ok(()),
-            Err(error) if is_busy(&error) => {
-                step.reliable = false;
-                Ok(())
-            }
-            Err(error) => Err(failed(error.to_string())),
+            Err(error) => Err(format!("{}: {error}", table.path.display())),
         }
+    }
+}
+
+fn take(decoder: &mut Decoder, facts: &mut Vec<Fact>, line: &Line<'_>) {
+    match line {
+        Line::Whole(line) => facts.extend(decoder.line(line)),
+        Line::TooLong => decoder.skip_long(),
     }
 }
 
 fn not_read(problem: &impl ToString) -> String {
     format!("the transcript is not read: {}", problem.to_string())
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
-    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
-}
-
-/// Whether the kernel sees everybody who writes to a file. What comes over a network it does not.
-fn is_local(file: &File) -> bool {
-    const REMOTE: [u32; 8] = [
-        0x6969,      // NFS
-        0x517b,      // SMB
-        0xff53_4d42, // CIFS
-        0xfe53_4d42, // SMB 2
-        0x6573_5546, // FUSE
-        0x0102_1997, // 9P
-        0x00c3_6400, // Ceph
-        0x7461_636f, // OCFS2
-    ];
-    rustix::fs::fstatfs(file).is_ok_and(|system| {
-        let kind = u32::try_from(i128::from(system.f_type) & 0xffff_ffff).unwrap_or_default();
-        !REMOTE.contains(&kind)
-    })
 }

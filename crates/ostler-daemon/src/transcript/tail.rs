@@ -15,7 +15,7 @@ const CHUNK: usize = 64 << 10;
 const MARK: usize = 128;
 
 /// What a file is, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct FileId {
     device: u64,
     inode: u64,
@@ -40,6 +40,13 @@ pub struct Position {
     marked: u8,
     /// A hash of them.
     mark: u64,
+}
+
+impl Position {
+    /// Behind the row of a database that has this key.
+    pub(super) fn behind(key: i64) -> Self {
+        Self { offset: key.cast_unsigned(), ..Self::default() }
+    }
 }
 
 /// A line that was read.
@@ -86,7 +93,9 @@ impl Tail {
         tail.last = vec![0; usize::from(position.marked)];
         let from = position.offset.checked_sub(u64::from(position.marked));
         let same = match from {
-            Some(from) => tail.file.read_exact_at(&mut tail.last, from).is_ok() && fnv(&tail.last) == position.mark,
+            Some(from) => {
+                tail.file.read_exact_at(&mut tail.last, from).is_ok() && fnv(&tail.last) == position.mark
+            }
             None => false,
         };
         Ok(same.then_some(tail))

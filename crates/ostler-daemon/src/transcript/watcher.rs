@@ -49,6 +49,8 @@ pub struct Watcher {
     earliest: Instant,
     /// The state that was given last.
     given: TailState,
+    #[cfg(test)]
+    pub(super) steps: u32,
 }
 
 #[derive(Debug)]
@@ -74,6 +76,8 @@ impl Watcher {
             look: None,
             interval: FIRST_LOOK,
             earliest: Instant::now(),
+            #[cfg(test)]
+            steps: 0,
         }
     }
 
@@ -85,11 +89,11 @@ impl Watcher {
 
     /// Says whether the session is at work. One that is not is never looked at without a hint.
     pub fn set_active(&mut self, active: bool) {
-        if active && !self.active {
+        if active != self.active {
+            self.active = active;
             self.interval = FIRST_LOOK;
+            self.look = None;
         }
-        self.active = active;
-        self.look = None;
     }
 
     /// How far the transcript was read, as far as it was told.
@@ -170,6 +174,10 @@ impl Watcher {
     fn send(&mut self) {
         let Work::Due(mut reader) = std::mem::replace(&mut self.work, Work::Lost) else { return };
         let named = self.named.take();
+        #[cfg(test)]
+        {
+            self.steps += 1;
+        }
         self.work = Work::Away(tokio::task::spawn_blocking(move || {
             let problem = named.and_then(|(path, session)| reader.named(path, session));
             let mut step = reader.step();
@@ -202,11 +210,24 @@ impl Watcher {
             Work::Due(reader) | Work::Resting(reader) => reader.state(),
             Work::Away(_) | Work::Lost => self.given.clone(),
         };
-        let quiet = state.position.offset.abs_diff(self.given.position.offset) < QUIET && state.path == self.given.path;
+        let quiet = state.position.offset.abs_diff(self.given.position.offset) < QUIET
+            && state.path == self.given.path;
         if step.facts.is_empty() && step.problem.is_none() && quiet {
             return None;
         }
         self.given = state.clone();
         Some(Batch { facts: step.facts, state, problem: step.problem })
+    }
+
+    /// Whether everything was read, and only a reason to look can bring more.
+    #[cfg(test)]
+    pub(super) fn is_resting(&self) -> bool {
+        matches!(self.work, Work::Resting(_)) && self.named.is_none()
+    }
+
+    /// Goes without the kernel's word.
+    #[cfg(test)]
+    pub(super) fn be_deaf(&mut self) {
+        self.sleeper = None;
     }
 }

@@ -88,7 +88,7 @@ fn own_files(agent: &Agent) -> Vec<&str> {
 
 /// Tells something that is no part of the answer.
 fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "ostler: {}", output::plain(text));
+    let _ = writeln!(std::io::stderr().lock(), "{}", output::plain(text));
 }
 
 /// Something to wait for programs with.

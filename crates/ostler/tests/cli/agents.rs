@@ -289,6 +289,7 @@ fn another_program_of_the_same_name_is_not_taken_for_the_agent() {
     world.program("test-dear", "echo 'pancakes 7.1'");
     // It was the best of the installed; it is not installed then.
     assert_eq!(world.which(&[], &[]), ("test-usual".into(), "installed".into()));
+    assert!(world.run(&["agents", "which"]).ok().contains("bin/test-dear is not The test-dear: it said"));
     world.run(&["agents", "which", "test-dear"]).fails(1, &["is not The test-dear", "pancakes 7.1", "PATH"]);
     let done = world.run(&["agents", "check", "test-dear"]);
     assert!(done.out.contains("test-dear (The test-dear): not usable"), "{done:?}");

@@ -40,7 +40,7 @@ impl Actor {
             Command::Send(command) => self.on_send(*command).await,
             Command::Keys(bytes) => match self.typing.keys(&bytes) {
                 Ok(actions) => {
-                    self.learn(Event::Typed).await;
+                    self.learn(Event::Typed { enter: bytes.contains(&b'\r') }).await;
                     self.perform_typing(actions).await;
                 }
                 Err(error) => tracing::warn!(session = %self.record.start.name, %error, "keys dropped"),

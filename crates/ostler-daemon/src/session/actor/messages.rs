@@ -35,7 +35,8 @@ impl Actor {
                 typing::Action::Offer(frame) => self.offer(frame).await,
                 typing::Action::Settle(seq, settled) => {
                     if matches!(settled, Settled::Written { .. }) {
-                        Box::pin(self.learn(Event::Typed)).await;
+                        let enter = self.entering.remove(&seq);
+                        Box::pin(self.learn(Event::Typed { enter })).await;
                     }
                     let recorded = self.settle(seq, settled).await;
                     self.log_store(&recorded);
@@ -60,7 +61,12 @@ impl Actor {
             Frame::Message { seq } => {
                 let id = self.record.start.id.clone();
                 match self.shared.store.run(move |store| store.begin_attempt(&id, seq)).await {
-                    Ok(Some(body)) => (Lane::Message, seq, body),
+                    Ok(Some(body)) => {
+                        if body.contains(&b'\r') {
+                            self.entering.insert(seq);
+                        }
+                        (Lane::Message, seq, body)
+                    }
                     Ok(None) => return tracing::error!(seq, "a queued message has no record"),
                     Err(error) => {
                         // Not offered, so not typed: as if the holder had no room yet.

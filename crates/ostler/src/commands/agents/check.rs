@@ -107,7 +107,7 @@ fn describe(
         None => None,
     };
     report.hooks = standing;
-    report.start = Some(plan(here, agent)?);
+    report.start = Some(plan(here, agent));
     Ok(())
 }
 
@@ -121,7 +121,7 @@ fn rules(here: &Here, agent: &Agent, found: Option<&Version>) -> Result<Rules, C
 }
 
 /// What a start would do.
-fn plan(here: &Here, agent: &Agent) -> Result<Plan, CommandError> {
+fn plan(here: &Here, agent: &Agent) -> Plan {
     let preset = &agent.preset;
     let dir = here.home.sessions().join("ID");
     let spec = preset.hooks.as_ref();
@@ -135,7 +135,7 @@ fn plan(here: &Here, agent: &Agent) -> Result<Plan, CommandError> {
     let dropped = here.env.iter().filter(|(name, value)| is_dropped(name, value));
     let has = |name: &String| here.env.iter().any(|(own, _)| own.as_os_str() == name.as_str());
     let dialogs = preset.rules.iter().filter(|(_, rule)| rule.state == Some(State::Blocked) && !rule.off);
-    Ok(Plan {
+    Plan {
         command,
         unattended: preset.run.unattended.clone(),
         set: launch.set,
@@ -158,7 +158,7 @@ fn plan(here: &Here, agent: &Agent) -> Result<Plan, CommandError> {
                 answer: rule.answer.is_some(),
             })
             .collect(),
-    })
+    }
 }
 
 /// Where the agent keeps its settings.

@@ -85,15 +85,21 @@ impl Row {
     }
 }
 
-/// Asks all programs at once.
+/// Asks all programs, as many at once as the machine can run: they have a limited time to answer.
 fn ask(here: &Here, rows: &mut [Row]) -> Result<(), CommandError> {
+    let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     runtime()?.block_on(async {
         let mut asked = JoinSet::new();
-        for (index, row) in rows.iter().enumerate() {
-            let agent = here.presets.registry.get(&row.name).cloned();
-            let Some((agent, program)) = agent.zip(row.program.clone()) else { continue };
+        for index in 0..rows.len() {
+            let agent = here.presets.registry.get(&rows[index].name).cloned();
+            let Some((agent, program)) = agent.zip(rows[index].program.clone()) else { continue };
             let (home, cwd, env) = (here.home.clone(), here.cwd.clone(), environment_of(&agent, &here.env));
             asked.spawn(async move { (index, identify(&home, &agent, program.as_ref(), &env, &cwd).await) });
+            if asked.len() >= at_once
+                && let Some(Ok((index, identity))) = asked.join_next().await
+            {
+                rows[index].learn(&identity);
+            }
         }
         while let Some(Ok((index, identity))) = asked.join_next().await {
             rows[index].learn(&identity);

@@ -32,9 +32,11 @@ pub(super) fn run(name: &str, json: bool) -> Result<ExitCode, CommandError> {
         return Ok(ExitCode::SUCCESS);
     }
     let text = agent.to_toml().map_err(|error| CommandError::new(Kind::Internal, error.to_string()))?;
-    let files: String = agent.files.iter().map(|file| format!("# from {}\n", output::plain(file))).collect();
+    let files: Vec<String> =
+        agent.files.iter().map(|file| format!("# from {}", output::plain(file))).collect();
+    let files = files.join("\n");
     let change = here.home.agents().join(format!("{}.toml", agent.name));
     let hint = format!("# to change a field, write it to {}\n", output::plain(&change.display().to_string()));
-    output::print(&format!("{files}{hint}\n{}", ostler_screen::SafeText::new(&text).as_str()))?;
+    output::print(&format!("{files}\n{hint}\n{}", ostler_screen::SafeText::new(&text).as_str()))?;
     Ok(ExitCode::SUCCESS)
 }
