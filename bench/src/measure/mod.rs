@@ -1,6 +1,7 @@
 //! The measurements, one file per group.
 
 mod burst;
+mod detector;
 mod idle;
 mod latency;
 mod memory;
@@ -26,6 +27,7 @@ pub(crate) const ALL: &[(&str, Measure)] = &[
     (latency::SEND, latency::send),
     (latency::START, latency::start),
     (recovery::NAME, recovery::measure),
+    (detector::NAME, detector::measure),
 ];
 
 /// Names for `--only`.

@@ -153,3 +153,7 @@ pub(crate) fn merge(below: &mut Table, above: &Table) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "layer_tests.rs"]
+mod tests;

@@ -151,3 +151,7 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
         ..base
     }
 }
+
+#[cfg(test)]
+#[path = "observer_tests.rs"]
+mod tests;

@@ -131,7 +131,8 @@ impl Reader {
             differs |= *old != new;
             *old = new;
         }
-        differs
+        // The match is the same, what it tells may not be.
+        differs || self.book.telling.iter().any(|pattern| self.has(index, *pattern))
     }
 
     fn has(&self, index: usize, pattern: usize) -> bool {
@@ -291,3 +292,7 @@ impl Iterator for Rows<'_> {
         next
     }
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;

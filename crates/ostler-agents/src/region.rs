@@ -81,3 +81,7 @@ impl fmt::Display for Region {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "region_tests.rs"]
+mod tests;

@@ -8,7 +8,7 @@ use semver::Version;
 use toml::Table;
 
 use crate::layer::{Layer, PresetError, merge};
-use crate::rulebook::{RuleBook, RuleError};
+use crate::rulebook::{MAX_PROGRAM, RuleBook, RuleError};
 use crate::version::in_range;
 use crate::{Preset, Speaks};
 
@@ -138,7 +138,8 @@ fn check(preset: &Preset, name: &str) -> Result<(), RuleError> {
     }
     if let Some(identity) = &preset.run.identity {
         for (field, pattern) in [("matches", Some(&identity.matches)), ("version", identity.version.as_ref())] {
-            if let Some(Err(error)) = pattern.map(|pattern| regex::Regex::new(pattern)) {
+            let compiled = pattern.map(|pattern| regex::RegexBuilder::new(pattern).size_limit(MAX_PROGRAM).build());
+            if let Some(Err(error)) = compiled {
                 return wrong(&format!("run.identity.{field}"), error.to_string());
             }
         }
@@ -211,3 +212,7 @@ pub struct Capability {
     /// Whether it can.
     pub has: bool,
 }
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

@@ -91,3 +91,7 @@ impl Player {
         self.changes.push(Change { at: now.since(ZERO), verdict });
     }
 }
+
+#[cfg(test)]
+#[path = "replay_tests.rs"]
+mod tests;

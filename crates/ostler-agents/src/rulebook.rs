@@ -17,7 +17,7 @@ const MAX_PATTERN: usize = 1000;
 /// Most patterns of one agent.
 const MAX_PATTERNS: usize = 500;
 /// Most memory for one pattern's program, in bytes.
-const MAX_PROGRAM: usize = 1 << 20;
+pub(crate) const MAX_PROGRAM: usize = 1 << 20;
 /// Deepest nesting of conditions.
 const MAX_DEPTH: usize = 8;
 
@@ -43,6 +43,8 @@ pub struct RuleBook {
     pub(crate) set: RegexSet,
     pub(crate) patterns: Vec<Regex>,
     pub(crate) rules: Vec<Rule>,
+    /// Patterns of which more counts than that they match.
+    pub(crate) telling: Vec<usize>,
     pub(crate) composer: Option<ComposerPatterns>,
 }
 
@@ -99,9 +101,10 @@ impl RuleBook {
         }
         // Equal priorities keep the order of their ids; rules for agents in general come last.
         rules.sort_by_key(|(priority, rule)| (rule.general, std::cmp::Reverse(*priority)));
-        let rules = rules.into_iter().map(|(_, rule)| rule).collect();
+        let rules: Vec<Rule> = rules.into_iter().map(|(_, rule)| rule).collect();
+        let telling = rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern).collect();
         let (set, patterns) = compiler.finish()?;
-        Ok(Self { set, patterns, rules, composer })
+        Ok(Self { set, patterns, rules, telling, composer })
     }
 
     /// The ids of the rules, in the order in which they count.
@@ -176,9 +179,6 @@ impl Compiler {
         }
         let mut until = None;
         let test = self.test(&format!("{field}.when"), &spec.when, &mut until, 0)?;
-        if matches!(&test, Test::All(tests) if tests.is_empty()) {
-            return Err(RuleError::new(format!("{field}.when"), "says nothing, so it would always hold"));
-        }
         if spec.off || wanted.zip(version).is_some_and(|(wanted, version)| !in_range(&wanted, version)) {
             return Ok(None);
         }
@@ -230,6 +230,9 @@ impl Compiler {
         tests.extend(condition.cursor_in_composer.map(Test::CursorInComposer));
         tests.extend(condition.bracketed_paste.map(Test::BracketedPaste));
         tests.extend(condition.alternate_screen.map(Test::AlternateScreen));
+        if tests.is_empty() {
+            return Err(RuleError::new(field, "says nothing, so it would always hold"));
+        }
         Ok(Test::All(tests))
     }
 
@@ -241,3 +244,7 @@ impl Compiler {
         Ok((set, self.regexes))
     }
 }
+
+#[cfg(test)]
+#[path = "rulebook_tests.rs"]
+mod tests;

@@ -81,7 +81,8 @@ fn timeline(changes: &[Change]) -> String {
 
 /// The same, short.
 fn told(changes: &[Change]) -> String {
-    let told = changes.iter().map(|Change { at, verdict }| format!("{:.1} {}", at.as_secs_f64(), verdict.state));
+    let told =
+        changes.iter().map(|Change { at, verdict }| format!("{:.1} {}", at.as_secs_f64(), verdict.state));
     told.collect::<Vec<_>>().join(", ")
 }
 

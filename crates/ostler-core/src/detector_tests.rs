@@ -257,7 +257,10 @@ fn a_claim_that_is_taken_back_leaves_the_screen() {
 #[test]
 fn a_claimed_error_is_told_as_the_screen_and_the_records_know_it() {
     play(SPEAKS, "0 claim working\n 10 read limited/quota@5pm\n 20 claim error -> limited/quota@5pm");
-    play(SPEAKS, "0 claim working\n 10 hook prompt\n 20 hook rate-limit\n 30 claim error -> limited/rate_limit");
+    play(
+        SPEAKS,
+        "0 claim working\n 10 hook prompt\n 20 hook rate-limit\n 30 claim error -> limited/rate_limit",
+    );
     play(SPEAKS, "0 claim working\n 10 read error/auth\n 20 claim error -> error/auth");
 }
 
@@ -290,8 +293,12 @@ fn a_dialog_beats_every_claim_but_the_answer() {
          62500 read working -> working
          99000 -> working",
     );
-    play(SPEAKS, "10 claim idle -> idle\n 20 read blocked -> blocked/dialog\n 30 claim idle -> blocked/dialog");
-    let stage = play(SPEAKS, "10 read blocked/trust\n 20 claim blocked -> blocked/trust\n 999999 -> blocked/trust");
+    play(
+        SPEAKS,
+        "10 claim idle -> idle\n 20 read blocked -> blocked/dialog\n 30 claim idle -> blocked/dialog",
+    );
+    let stage =
+        play(SPEAKS, "10 read blocked/trust\n 20 claim blocked -> blocked/trust\n 999999 -> blocked/trust");
     assert!(stage.detector.verdict().confidence > 0.98 && stage.detector.verdict().because.len() == 2);
 }
 
@@ -437,7 +444,10 @@ fn a_failed_turn_is_limited_or_an_error() {
 
 #[test]
 fn work_in_the_background_is_watched() {
-    play(KNOWN, "100 hook prompt\n 200 hook stop-watching -> watching\n 300 hook prompt -> working\n 400 hook stop -> idle");
+    play(
+        KNOWN,
+        "100 hook prompt\n 200 hook stop-watching -> watching\n 300 hook prompt -> working\n 400 hook stop -> idle",
+    );
     play(SPEAKS, "100 hook prompt\n 200 hook stop-watching\n 300 claim idle -> watching");
     play(KNOWN, "100 read watching\n 5000 -> watching");
     play(SPEAKS, "100 read watching\n 200 claim idle -> watching");
@@ -507,7 +517,9 @@ fn a_prompt_that_flashes_between_two_tools_is_not_idle() {
 fn noise_keeps_idle_away_unless_the_rule_is_certain() {
     let noise: String = (0..50).map(|n| format!("{} out\n", 5000 + n * 100)).collect();
     let script = |finding: &str, state: &str| {
-        format!("100 read working -> working\n 4990 out\n 4995 read {finding} -> working\n {noise} 9950 -> {state}")
+        format!(
+            "100 read working -> working\n 4990 out\n 4995 read {finding} -> working\n {noise} 9950 -> {state}"
+        )
     };
     play(KNOWN, &script("idle", "working"));
     play(KNOWN, &script("idle!", "idle"));
@@ -564,7 +576,10 @@ fn enter_means_work_for_a_while() {
          10000 -> idle",
     );
     // A start is not over because somebody typed, nor is what was typed then a prompt.
-    let stage = play(KNOWN, "0 read blocked\n 1000 enter\n 1030 read idle -> starting\n 2230 -> idle\n 2300 out -> idle");
+    let stage = play(
+        KNOWN,
+        "0 read blocked\n 1000 enter\n 1030 read idle -> starting\n 2230 -> idle\n 2300 out -> idle",
+    );
     assert_eq!(stage.announced.last(), Some(&(2230, State::Idle)));
 }
 
@@ -581,7 +596,10 @@ fn an_emptied_composer_means_work_for_a_while() {
          7000 read idle empty -> working
          7001 claim idle -> idle",
     );
-    play(SPEAKS, "0 claim idle\n 100 read idle draft\n 3000 read idle empty -> working\n 3100 read idle draft -> idle");
+    play(
+        SPEAKS,
+        "0 claim idle\n 100 read idle draft\n 3000 read idle empty -> working\n 3100 read idle draft -> idle",
+    );
 }
 
 #[test]
@@ -680,7 +698,10 @@ fn the_echo_of_what_was_typed_is_no_activity() {
 
 #[test]
 fn a_judge_is_asked_last_and_heard_until_something_is_written() {
-    play(STRANGE, "0 out\n 40000 -> unknown/unrecognised\n 40001 judge idle -> idle\n 50000 out\n 60000 -> unknown");
+    play(
+        STRANGE,
+        "0 out\n 40000 -> unknown/unrecognised\n 40001 judge idle -> idle\n 50000 out\n 60000 -> unknown",
+    );
     play(STRANGE, "0 out\n 40000 judge working -> working");
     play(KNOWN, "0 read blocked\n 40000 judge idle -> blocked/dialog");
 }
@@ -749,9 +770,15 @@ fn the_next_daemon_takes_over_what_was_known() {
          1040 read blocked/trust -> blocked/trust",
     );
     // Nothing comes to look at.
-    play(KNOWN, "100 read blocked/trust\n 1000 restart\n 2999 -> blocked/trust\n 3000 -> starting\n 31000 -> unknown/unrecognised");
+    play(
+        KNOWN,
+        "100 read blocked/trust\n 1000 restart\n 2999 -> blocked/trust\n 3000 -> starting\n 31000 -> unknown/unrecognised",
+    );
     // The end of a turn was missed: the screen tells.
-    play(KNOWN, "100 hook prompt\n 200 read working\n 1000 restart -> working\n 1001 out\n 1031 read idle -> working\n 2531 -> idle");
+    play(
+        KNOWN,
+        "100 hook prompt\n 200 read working\n 1000 restart -> working\n 1001 out\n 1031 read idle -> working\n 2531 -> idle",
+    );
 }
 
 #[test]
@@ -783,8 +810,19 @@ fn a_verdict_says_since_when() {
 fn findings() -> impl Strategy<Value = String> {
     proptest::collection::vec(
         proptest::sample::select(vec![
-            "idle", "idle!", "~idle", "working", "~working", "watching", "blocked/plan", "~blocked", "limited/quota",
-            "error", "~error", "draft", "empty",
+            "idle",
+            "idle!",
+            "~idle",
+            "working",
+            "~working",
+            "watching",
+            "blocked/plan",
+            "~blocked",
+            "limited/quota",
+            "error",
+            "~error",
+            "draft",
+            "empty",
         ]),
         0..4,
     )
@@ -794,8 +832,19 @@ fn findings() -> impl Strategy<Value = String> {
 fn words() -> impl Strategy<Value = String> {
     let fixed = |words: &[&'static str]| proptest::sample::select(words.to_vec()).prop_map(str::to_owned);
     let facts = [
-        "prompt", "tool", "tool-end", "stop", "stop-watching", "asked", "answered", "interrupted", "idle", "quota",
-        "other", "retry", "used",
+        "prompt",
+        "tool",
+        "tool-end",
+        "stop",
+        "stop-watching",
+        "asked",
+        "answered",
+        "interrupted",
+        "idle",
+        "quota",
+        "other",
+        "retry",
+        "used",
     ];
     prop_oneof![
         4 => fixed(&["out", "type", "enter", "tick"]),

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use crate::home::Home;
 use crate::hooks::{self, Hooks};
 use crate::knowledge::Knowledge;
+use crate::transcript::Transcripts;
 use crate::registry::{Sessions, Shared};
 use crate::session::{Command, Origin};
 use crate::store_thread::StoreHandle;
@@ -112,6 +113,7 @@ impl Daemon {
             sessions: Sessions::default(),
             hooks: Arc::new(Hooks::default()),
             knowledge: Arc::new(Knowledge::new(&home)),
+            transcripts: Transcripts::default(),
             answer_status,
             home: Arc::new(home),
         };

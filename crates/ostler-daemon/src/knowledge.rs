@@ -10,8 +10,8 @@ use tokio::sync::watch;
 
 use crate::{Home, presets};
 
-/// What a session knows of its agent.
-#[derive(Debug, Clone)]
+/// What a session knows of its agent; nothing by default.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
     pub(crate) agent: Arc<Agent>,
     pub(crate) book: Arc<RuleBook>,

@@ -13,6 +13,7 @@ use ostler_store::Session;
 use crate::home::Home;
 use crate::hooks::Hooks;
 use crate::knowledge::Knowledge;
+use crate::transcript::Transcripts;
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
 
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) knowledge: Arc<Knowledge>,
+    pub(crate) transcripts: Transcripts,
     /// Whether programs are told that their status is understood (OSC 7501).
     pub(crate) answer_status: bool,
 }
@@ -82,10 +84,7 @@ pub(crate) enum Found {
 impl Shared {
     /// Starts an actor for a session.
     pub(crate) fn look_after(&self, record: Session, origin: Origin) -> SessionHandle {
-        let start = &record.start;
-        let (agent, version) = (start.agent.as_deref(), start.agent_version.as_deref());
-        let known = self.knowledge.of(agent, version, start.cwd.as_ref());
-        let (actor, handle) = Actor::new(self.clone(), record, known, &origin);
+        let (actor, handle) = Actor::new(self.clone(), record, &origin);
         self.sessions.insert(handle.clone());
         let (shared, id) = (self.clone(), handle.id.clone());
         let task = tokio::spawn(actor.run(origin));

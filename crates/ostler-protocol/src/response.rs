@@ -132,6 +132,9 @@ pub struct SessionInfo {
     /// What the program says of itself (OSC 7501): a claim, not a finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<serde_json::Value>,
+    /// What the agent says it has spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<ostler_core::Usage>,
     /// How it ended.
     pub exit: Option<ExitInfo>,
 }

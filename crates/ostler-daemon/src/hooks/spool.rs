@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use ostler_hold::create_private;
-use ostler_protocol::{HookReport, MAX_HOOK_PAYLOAD};
+use ostler_protocol::{ErrorKind, HookReport, MAX_HOOK_PAYLOAD};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use tokio::io::unix::AsyncFd;
 
@@ -64,6 +64,11 @@ async fn replay(shared: &Shared, spool: &Path) {
                 let (event, session) = (report.event.clone(), report.session.clone());
                 match handle(shared, report, payload.to_vec()).await {
                     Ok(_) => tracing::debug!(session, event, "a report from the spool was heard"),
+                    // It was not heard, and nobody claims it: it stays for the next look.
+                    Err(problem) if matches!(problem.kind, ErrorKind::Failed | ErrorKind::Storage) => {
+                        tracing::debug!(session, event, reason = problem.message, "a report has to wait");
+                        continue;
+                    }
                     Err(problem) => {
                         tracing::debug!(session, event, reason = problem.message, "a report is dropped");
                     }

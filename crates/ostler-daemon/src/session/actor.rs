@@ -1,6 +1,7 @@
 //! The task that owns a session.
 
 mod commands;
+mod conversation;
 mod ending;
 mod explaining;
 mod holder_link;
@@ -30,6 +31,8 @@ use crate::knowledge::Known;
 use crate::link::{Link, LinkError};
 use crate::process::Ticks;
 use crate::registry::Shared;
+use crate::transcript::Batch;
+use self::conversation::Conversation;
 
 /// Commands that may wait for an actor.
 const BACKLOG: usize = 32;
@@ -55,6 +58,9 @@ pub(crate) struct Actor {
     /// What is known of the agent.
     known: Known,
     observer: Observer,
+    conversation: Conversation,
+    /// The rules are being read.
+    learning: Option<JoinHandle<Known>>,
     /// What was last told in output that was there before us.
     old_signals: Vec<Signal>,
     /// CPU time of the session's processes at the last look.
@@ -102,12 +108,16 @@ enum Woken {
     Connected(Result<(Link, Status), LinkError>),
     /// Files about agents have changed.
     Edited,
+    /// The rules were read.
+    Learnt(Option<Known>),
+    /// The agent wrote something down.
+    Conversation(Batch),
     Deadline,
 }
 
 impl Actor {
     /// Makes an actor and the first ticket to it.
-    pub(crate) fn new(shared: Shared, record: Session, known: Known, origin: &Origin) -> (Self, SessionHandle) {
+    pub(crate) fn new(shared: Shared, record: Session, origin: &Origin) -> (Self, SessionHandle) {
         let dir = SessionDir::new(&record.start.dir);
         let size = Size::clamped(record.start.cols, record.start.rows);
         let (sender, commands) = mpsc::channel(BACKLOG);
@@ -125,7 +135,8 @@ impl Actor {
             Origin::Launched(_) => Output::new(dir.clone(), size),
             Origin::Recovered => Output::recovered(dir.clone(), size),
         };
-        let (observer, since) = observing::observer(&known, record.memory.as_deref());
+        let known = Known::default();
+        let (observer, since, read) = observing::observer(&known, record.memory.as_deref());
         let actor = Self {
             lifecycle: Lifecycle::recorded(record.stop_requested),
             since: since.unwrap_or(record.start.created),
@@ -134,6 +145,8 @@ impl Actor {
             observer,
             old_signals: Vec::new(),
             ticks: None,
+            learning: None,
+            conversation: Conversation::resumed(read),
             shared,
             record,
             dir,
@@ -178,6 +191,7 @@ impl Actor {
             }
             Origin::Recovered => lifecycle::Event::Recovered,
         };
+        self.learn_rules();
         self.live(event).await;
         while !self.is_over() {
             match self.wait().await {
@@ -190,7 +204,9 @@ impl Actor {
                 }
                 Woken::Link(Err(error)) => self.on_disconnect(&error).await,
                 Woken::Connected(result) => self.on_connect(result).await,
-                Woken::Edited => self.relearn().await,
+                Woken::Edited => self.learn_rules(),
+                Woken::Learnt(known) => self.on_rules(known).await,
+                Woken::Conversation(batch) => self.on_conversation(batch).await,
                 Woken::Deadline => self.on_deadline().await,
             }
         }
@@ -200,20 +216,24 @@ impl Actor {
     async fn wait(&mut self) -> Woken {
         let deadline = self.deadline();
         let listens = self.listens();
-        let Self { commands, link, connecting, editions, .. } = self;
+        let Self { commands, link, connecting, editions, learning, conversation, .. } = self;
         // People first: a program that floods its terminal must not keep those who look at it waiting.
         let woken = tokio::select! {
             biased;
             command = commands.recv(), if listens => Woken::Command(command),
             () = sleep_until(deadline) => Woken::Deadline,
             Ok(()) = editions.changed() => Woken::Edited,
+            Some(known) = async { Some(learning.as_mut()?.await) } => Woken::Learnt(known.ok()),
             Some(result) = async { Some(link.as_mut()?.ready().await) } => Woken::Link(result),
+            Some(batch) = conversation.news() => Woken::Conversation(batch),
             Some(result) = async { Some(connecting.as_mut()?.await) } => {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
             }
         };
-        if matches!(woken, Woken::Connected(_)) {
-            *connecting = None;
+        match woken {
+            Woken::Connected(_) => *connecting = None,
+            Woken::Learnt(_) => *learning = None,
+            _ => {}
         }
         woken
     }
@@ -299,7 +319,7 @@ impl Actor {
 
     /// When the observer wants to look again; of a program that is gone there is nothing to see.
     fn observing_until(&self) -> Option<Timestamp> {
-        self.observer.deadline().filter(|_| matches!(self.lifecycle.phase(), Phase::Attached) && self.catching_up.is_none())
+        self.observer.deadline().filter(|_| matches!(self.lifecycle.phase(), Phase::Attached) && self.watches())
     }
 
     fn log_store<T>(&self, result: &Result<T, StoreError>) {

@@ -87,6 +87,7 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         dir: start.dir.clone(),
         terminal: None,
         claims: None,
+        usage: None,
         exit: None,
     }
 }

@@ -326,13 +326,15 @@ fn a_daemon_started_from_within_a_session_is_not_part_of_it() {
     let script = format!("read x; {} daemon start; read y", crate::support::ostler().display());
     let inner =
         home.json(["start", "sh", "--name", "inner", "--env", &at_home, "--json", "--", "-c", &script]);
+    let first = home.daemon_pid();
     home.ok(["daemon", "stop"]);
     // The session itself starts the next daemon, which becomes an orphan under that session's holder.
     press_enter(&ostler_hold::SessionDir::new(inner["dir"].as_str().unwrap()));
-    let daemon = until("the daemon is up", || serving(&home.path()));
+    let daemon = until("the daemon is up", || serving(&home.path()).filter(|daemon| *daemon != first));
     let outer = home.start_sh("outer", "read x");
     home.ok(["stop", "inner", "--grace", "0"]);
-    assert!(is_running(pid(&outer["pid"])) && is_running(daemon));
+    assert!(is_running(daemon), "the daemon was taken for a part of the session");
+    assert!(is_running(pid(&outer["pid"])), "another session was taken for a part of the session");
     assert_ne!(home.status("outer")["state"], "exited");
 }
 

@@ -112,6 +112,7 @@ impl Actor {
         info.waiting = self.typing.waiting();
         info.holder = self.holder_pid;
         info.claims = self.output.claims.as_ref().and_then(|claims| serde_json::to_value(claims).ok());
+        info.usage = Some(self.conversation.usage).filter(|usage| *usage != ostler_core::Usage::default());
         if self.output.missing > 0 {
             info.because.push(format!("{} bytes of output were lost", self.output.missing));
         }

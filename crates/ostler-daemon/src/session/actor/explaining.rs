@@ -26,7 +26,7 @@ impl Actor {
         let signals = vec![
             signal("program status", claim.map(|claim| told(claim.what)), claim.map(|claim| claim.at)),
             signal("hooks", turn(hooks), hooks.open.map(|open| open.at)),
-            signal("transcript", turn(transcript), transcript.open.map(|open| open.at)),
+            signal("transcript", self.conversation.problem.clone().or(turn(transcript)), transcript.open.map(|open| open.at)),
             signal("title", self.output.screen.title().map(str::to_owned), None),
             signal("composer", Some(self.composer()), None),
             signal("output", output.map(|_| "something was written".to_owned()), output),

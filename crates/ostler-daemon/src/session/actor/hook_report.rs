@@ -19,6 +19,7 @@ impl Actor {
         }
         let Some(spec) = &self.known.agent.preset.hooks else { return };
         let decoded = decode(spec, &event, &payload);
+        self.name_conversation(decoded.transcript, decoded.agent_session);
         for fact in decoded.facts {
             self.learn(Event::Reported(Reporter::Hook, fact)).await;
         }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Actor;
 use crate::knowledge::Known;
 use crate::session::info;
+use crate::transcript::TailState;
 use crate::{clock, process};
 
 /// What the record keeps of a detector.
@@ -18,6 +19,9 @@ pub(super) struct Remembered {
     /// Since when the agent has been in its state.
     since: Timestamp,
     detector: Memory,
+    /// How far the transcript was read.
+    #[serde(default)]
+    transcript: Option<TailState>,
 }
 
 impl Remembered {
@@ -26,19 +30,23 @@ impl Remembered {
     }
 }
 
-/// The observer of a session, and since when the agent has been in its state.
-pub(super) fn observer(known: &Known, memory: Option<&str>) -> (Observer, Option<Timestamp>) {
+/// The observer of a session, since when the agent has been in its state, and how far its transcript was read.
+pub(super) fn observer(
+    known: &Known,
+    memory: Option<&str>,
+) -> (Observer, Option<Timestamp>, Option<TailState>) {
     let Known { book, settings, expectations, .. } = known;
     let remembered = Remembered::read(memory);
     let since = remembered.as_ref().map(|remembered| remembered.since);
-    let memory = remembered.map(|remembered| remembered.detector);
-    (Observer::new(book.clone(), *settings, *expectations, memory, clock::steady()), since)
+    let (memory, read) =
+        remembered.map_or((None, None), |remembered| (Some(remembered.detector), remembered.transcript));
+    (Observer::new(book.clone(), *settings, *expectations, memory, clock::steady()), since, read)
 }
 
 impl Actor {
     /// Takes in what the output said beside the picture.
     pub(super) async fn on_output(&mut self, signals: &[Signal]) {
-        if self.catching_up.is_some() {
+        if !self.watches() {
             // Old output is no sign of work; what it said of the agent holds until it says otherwise.
             let told = signals.iter().filter(|signal| matches!(signal, Signal::ProgramStatus(_)));
             self.old_signals.extend(told.last().cloned());
@@ -49,6 +57,9 @@ impl Actor {
 
     /// The output that was there before is on the screen now.
     pub(super) async fn on_caught_up(&mut self) {
+        if !self.watches() {
+            return;
+        }
         let told: Vec<Signal> = std::mem::take(&mut self.old_signals).into_iter().rev().take(1).collect();
         self.observe(|observer, screen, now| observer.output(screen, &told, now)).await;
     }
@@ -79,7 +90,12 @@ impl Actor {
         if changed {
             self.since = at;
         }
-        let remembered = Remembered { since: self.since, detector: self.observer.detector().memory() };
+        self.conversation.set_active(verdict.state);
+        let remembered = Remembered {
+            since: self.since,
+            detector: self.observer.detector().memory(),
+            transcript: self.conversation.read.clone(),
+        };
         let Verdict { state, kind, confidence, because, until, .. } = &verdict;
         tracing::info!(session = %self.record.start.name, %state, ?kind, confidence, ?because, "state");
         let details = serde_json::json!({
@@ -127,17 +143,26 @@ impl Actor {
         }
     }
 
-    /// Files about agents have changed: the rules may be others now.
-    pub(super) async fn relearn(&mut self) {
-        let start = &self.record.start;
-        let (agent, version) = (start.agent.as_deref(), start.agent_version.as_deref());
-        let known = self.shared.knowledge.of(agent, version, start.cwd.as_ref());
+    /// Whether the agent is watched: the old output is on the screen, and the rules are known.
+    pub(super) fn watches(&self) -> bool {
+        self.catching_up.is_none() && self.learning.is_none()
+    }
+
+    /// Reads the rules, aside: compiling them takes its time, and nobody has to wait for it.
+    pub(super) fn learn_rules(&mut self) {
+        let (knowledge, start) = (self.shared.knowledge.clone(), self.record.start.clone());
+        self.learning = Some(tokio::task::spawn_blocking(move || {
+            knowledge.of(start.agent.as_deref(), start.agent_version.as_deref(), start.cwd.as_ref())
+        }));
+    }
+
+    /// The rules are known now.
+    pub(super) async fn on_rules(&mut self, known: Option<Known>) {
+        let Some(known) = known else { return };
         let Known { book, settings, expectations, .. } = known.clone();
         self.known = known;
-        self.observe(|observer, _, now| {
-            observer.use_rules(book, settings, expectations, now);
-            Vec::new()
-        })
-        .await;
+        self.observer.use_rules(book, settings, expectations, clock::steady());
+        self.follow_conversation();
+        self.on_caught_up().await;
     }
 }
