@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::agent::AgentFile;
 use crate::install;
 use crate::namespace::{self, World};
 use crate::recording;
 use crate::scene::{Scene, Variant, directory};
-use crate::stage::{Job, LIVE};
+use crate::stage::{HARM, Job, LIVE};
 
 /// What to play.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct Request {
     pub jobs: usize,
     /// Where raw results are kept.
     pub keep: Option<PathBuf>,
+    /// A scene fails if something harmful was said while it was played.
+    pub check: bool,
     /// Recordings of scenes that went well replace those in the repository.
     pub update: bool,
     /// The directory with the programs.
@@ -47,6 +49,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// What ostler said while it was played, against the truth.
     pub live: Option<String>,
+    /// It was not played, because the program cannot be had.
+    pub skipped: bool,
 }
 
 /// Plays everything and tells how each scene went as soon as it is over.
@@ -65,8 +69,13 @@ pub fn run(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<Ou
                         Ok(live) => (live, None),
                         Err(error) => (None, Some(format!("{error:#}"))),
                     };
-                    let outcome =
-                        Outcome { title: title(&job), seconds: began.elapsed().as_secs_f64(), error, live };
+                    let outcome = Outcome {
+                        title: title(&job),
+                        seconds: began.elapsed().as_secs_f64(),
+                        error,
+                        live,
+                        skipped: false,
+                    };
                     tell(&outcome);
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
                 }
@@ -114,6 +123,7 @@ fn queue(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<(Job
                         seconds: 0.0,
                         error: Some(format!("{error:#}")),
                         live: None,
+                        skipped: true,
                     });
                     continue;
                 }
@@ -171,6 +181,9 @@ fn play(request: &Request, job: &Job, installed: &Path) -> Result<Option<String>
             std::fs::copy(out.join(file), target.join(file))
                 .with_context(|| format!("cannot keep {file}"))?;
         }
+    }
+    if let Some(harm) = std::fs::read_to_string(out.join(HARM)).ok().filter(|_| request.check) {
+        bail!("ostler was wrong: {harm}");
     }
     Ok(std::fs::read_to_string(out.join(LIVE)).ok())
 }

@@ -64,9 +64,15 @@ impl Score {
         if self.counted > 0.0 { self.right / self.counted } else { 1.0 }
     }
 
+    /// Says whether nothing was said that makes people or programs lose something: a false idle that lasts, or
+    /// nothing about a dialog.
+    pub fn is_harmless(&self) -> bool {
+        self.longest_false_idle <= GRACE && self.missed == 0
+    }
+
     /// Says whether nothing harmful was said and little was wrong.
     pub fn passes(&self) -> bool {
-        self.share() >= 0.95 && self.longest_false_idle <= GRACE && self.missed == 0
+        self.share() >= 0.95 && self.is_harmless()
     }
 
     /// Adds the score of another recording.

@@ -36,6 +36,8 @@ pub struct Job {
 pub const OUT: &str = "/opt/out";
 /// The line about what was said live.
 pub const LIVE: &str = "live.txt";
+/// There if something harmful was said live.
+pub const HARM: &str = "harm.txt";
 const HOME: &str = "/home/dev";
 const CWD: &str = "/home/dev/project";
 /// How long an agent may take to start on a busy machine.
@@ -96,6 +98,9 @@ fn tell_live(out: &Path, truth: &Truth, zero: f64) -> Result<()> {
         score.missed,
         score.dialogs
     );
+    if !score.is_harmless() {
+        std::fs::write(out.join(HARM), &line)?;
+    }
     Ok(std::fs::write(out.join(LIVE), line)?)
 }
 

@@ -95,9 +95,9 @@ impl Layer {
         while let Some(table) = tables.pop() {
             let inside = |span: std::ops::Range<usize>| span.contains(&offset);
             // A table's own span is that of its heading; what is in it lies behind.
-            let found = table.iter().find(|(key, value)| {
-                inside(key.span()) || inside(value.span()) || holds(value, offset)
-            });
+            let found = table
+                .iter()
+                .find(|(key, value)| inside(key.span()) || inside(value.span()) || holds(value, offset));
             let Some((key, value)) = found else { break };
             path.push(key.get_ref().to_string());
             tables.extend(value.get_ref().as_table());
@@ -119,7 +119,8 @@ impl Layer {
                 None => Some(table.get_ref()),
                 Some(value) => value.get_ref().as_table(),
             };
-            let Some((key, found)) = inner.and_then(|table| table.iter().find(|(key, _)| key.get_ref() == name))
+            let Some((key, found)) =
+                inner.and_then(|table| table.iter().find(|(key, _)| key.get_ref() == name))
             else {
                 break;
             };

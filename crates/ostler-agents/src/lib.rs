@@ -25,13 +25,13 @@ mod shown;
 pub mod transcript;
 pub mod version;
 
+pub use launch::Launch;
+pub use layer::{Layer, PresetError};
+pub use observer::{Observer, settings_for};
 pub use preset::{
     ComposerSpec, ConfigDir, Cost, FirstPrompt, Headless, Identity, Input, Preset, PromptSpec, Run,
     SessionSpec, Speaks, Startup, StatusSpec, Timing,
 };
-pub use launch::Launch;
-pub use layer::{Layer, PresetError};
-pub use observer::{Observer, settings_for};
 pub use reader::{Composer, Reader};
 pub use region::{Region, UnknownRegion};
 pub use registry::{Agent, BUILT_IN, Capability, GENERIC, Registry};

@@ -67,7 +67,13 @@ impl Observer {
     }
 
     /// Goes on with other rules.
-    pub fn use_rules(&mut self, book: Arc<RuleBook>, settings: Settings, expectations: Expectations, now: Timestamp) {
+    pub fn use_rules(
+        &mut self,
+        book: Arc<RuleBook>,
+        settings: Settings,
+        expectations: Expectations,
+        now: Timestamp,
+    ) {
         self.reader = Reader::new(book);
         self.detector.configure(settings, expectations);
         self.drawn = Some(Drawn { first: now, last: now, unfinished: false });
@@ -138,8 +144,15 @@ fn claim(status: &ProgramStatus) -> Option<Claim> {
 
 /// The settings for an agent: its own times where it has them.
 pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
-    let Timing { idle_confirm_ms, startup_confirm_ms, startup_status_ms, noisy_idle_ms, submit_grace_ms, enter_grace_ms, startup_deadline_ms } =
-        agent.preset.timing;
+    let Timing {
+        idle_confirm_ms,
+        startup_confirm_ms,
+        startup_status_ms,
+        noisy_idle_ms,
+        submit_grace_ms,
+        enter_grace_ms,
+        startup_deadline_ms,
+    } = agent.preset.timing;
     Settings {
         idle_confirm_ms: idle_confirm_ms.unwrap_or(base.idle_confirm_ms),
         startup_confirm_ms: startup_confirm_ms.unwrap_or(base.startup_confirm_ms),

@@ -3,6 +3,7 @@
 //! Every row remembers which patterns it matches, so that only rows that were drawn since the last look are
 //! matched again, and rules are weighed only when a match has come or gone.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,10 +11,13 @@ use ostler_core::detector::{Finding, Reading};
 use ostler_screen::{Cursor, Modes, Screen};
 
 use crate::region::{DIALOG_ROWS, Region};
-use crate::rulebook::{ComposerPatterns, RuleBook, Test};
+use crate::rulebook::{ComposerPatterns, MAX_PATTERNS, RuleBook, Test};
 
 /// Rows a composer may have.
 const COMPOSER_ROWS: usize = 200;
+
+/// One bit per pattern, as many as an agent may have.
+type Bits = [u64; MAX_PATTERNS.div_ceil(64)];
 
 /// Reads the screen of one session.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub struct Reader {
     /// One bit set per row, and one for the title at the end.
     bits: Vec<u64>,
     blank: Vec<bool>,
+    /// One fingerprint per row: most of what is drawn was there before, there or in another row.
+    prints: Vec<Option<u64>>,
     title: Option<String>,
     composer: Option<Composer>,
     cursor: Option<Cursor>,
@@ -52,6 +58,7 @@ impl Reader {
             book,
             bits: Vec::new(),
             blank: Vec::new(),
+            prints: Vec::new(),
             title: None,
             composer: None,
             cursor: None,
@@ -81,6 +88,7 @@ impl Reader {
         screen.drain_changes(&mut changed);
         if self.blank.len() != rows {
             self.blank = vec![true; rows];
+            self.prints = vec![None; rows];
             self.bits = vec![0; (rows + 1) * self.words];
             self.title = None;
             changed.clear();
@@ -91,9 +99,7 @@ impl Reader {
         for row in &changed {
             let index = usize::from(*row);
             screen.read_row(*row, &mut self.text);
-            let blank = self.text.is_empty();
-            dirty |= std::mem::replace(&mut self.blank[index], blank) != blank;
-            dirty |= self.matched(index);
+            dirty |= self.drawn(index);
             redrawn_composer |= self.composer.as_ref().is_some_and(|composer| composer.rows.contains(&index));
         }
         self.changed = changed;
@@ -119,14 +125,40 @@ impl Reader {
         differs
     }
 
-    /// Matches the text at hand; returns whether that changed anything for this row.
+    /// Takes in the text at hand as that of a row; returns whether anything is different for this row.
+    fn drawn(&mut self, index: usize) -> bool {
+        let mut hasher = DefaultHasher::new();
+        self.text.hash(&mut hasher);
+        let print = Some(hasher.finish());
+        if self.prints[index] == print {
+            return false;
+        }
+        let known = self.prints.iter().position(|other| *other == print);
+        self.prints[index] = print;
+        let blank = self.text.is_empty();
+        let differs = std::mem::replace(&mut self.blank[index], blank) != blank;
+        match known {
+            Some(other) => {
+                let mut bits = Bits::default();
+                bits[..self.words].copy_from_slice(&self.bits[other * self.words..(other + 1) * self.words]);
+                self.keep(index, bits) || differs
+            }
+            None => self.matched(index) || differs,
+        }
+    }
+
+    /// Matches the text at hand; returns whether anything is different for this row.
     fn matched(&mut self, index: usize) -> bool {
-        let bits = &mut self.bits[index * self.words..(index + 1) * self.words];
-        let mut differs = false;
-        let mut fresh = [0_u64; 8];
+        let mut fresh = Bits::default();
         for pattern in &self.book.set.matches(&self.text) {
             fresh[pattern / 64] |= 1 << (pattern % 64);
         }
+        self.keep(index, fresh)
+    }
+
+    fn keep(&mut self, index: usize, fresh: Bits) -> bool {
+        let bits = &mut self.bits[index * self.words..(index + 1) * self.words];
+        let mut differs = false;
         for (old, new) in bits.iter_mut().zip(fresh) {
             differs |= *old != new;
             *old = new;
@@ -170,7 +202,9 @@ impl Reader {
             Test::Draft(wanted) => self.composer.as_ref().is_some_and(|composer| composer.draft == *wanted),
             Test::CursorVisible(wanted) => cursor.visible == *wanted,
             Test::CursorInComposer(wanted) => {
-                self.composer.as_ref().is_some_and(|composer| composer.rows.contains(&usize::from(cursor.row)))
+                self.composer
+                    .as_ref()
+                    .is_some_and(|composer| composer.rows.contains(&usize::from(cursor.row)))
                     == *wanted
             }
             Test::BracketedPaste(wanted) => modes.bracketed_paste == *wanted,
@@ -232,15 +266,12 @@ impl Reader {
                 return None;
             }
             let limit = count.min(first + COMPOSER_ROWS);
-            let place = match patterns.below {
-                Some(below) => {
-                    let end = (first + 1..limit).find(|row| self.has(*row, below))?;
-                    (first..end, top..end + 1)
-                }
-                None => {
-                    let end = (first + 1..limit).find(|row| self.blank[*row]).unwrap_or(limit);
-                    (first..end, top..end)
-                }
+            let place = if let Some(below) = patterns.below {
+                let end = (first + 1..limit).find(|row| self.has(*row, below))?;
+                (first..end, top..end + 1)
+            } else {
+                let end = (first + 1..limit).find(|row| self.blank[*row]).unwrap_or(limit);
+                (first..end, top..end)
             };
             let cursor = usize::from(self.cursor.unwrap_or_default().row);
             (!patterns.has_cursor || place.0.contains(&cursor)).then_some(place)

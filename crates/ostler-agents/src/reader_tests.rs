@@ -85,8 +85,8 @@ fn regions_around_a_composer_are_empty_without_one() {
 
 #[test]
 fn a_dialog_is_the_end_of_a_long_screen() {
-    let rows: String = (0..60).map(|row| format!("row {row}\r\n")).collect();
-    let mut screen = screen(61, &rows);
+    let rows: Vec<String> = (0..60).map(|row| format!("row {row}\r\n")).collect();
+    let mut screen = screen(61, &rows.concat());
     assert!(holds("", "in = 'dialog', row = '^row 20$'", &mut screen));
     assert!(!holds("", "in = 'dialog', row = '^row 19$'", &mut screen));
 }

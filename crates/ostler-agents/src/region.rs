@@ -44,9 +44,10 @@ impl FromStr for Region {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unknown = || UnknownRegion(text.to_owned());
         let (name, count) = match text.split_once(' ') {
-            Some((name, count)) => {
-                (name, Some(count.parse().ok().filter(|count| (1..=500).contains(count)).ok_or_else(unknown)?))
-            }
+            Some((name, count)) => (
+                name,
+                Some(count.parse().ok().filter(|count| (1..=500).contains(count)).ok_or_else(unknown)?),
+            ),
             None => (text, None),
         };
         match (name, count) {

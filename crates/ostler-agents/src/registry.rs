@@ -109,11 +109,13 @@ static BASE: LazyLock<(BTreeMap<String, Known>, Vec<PresetError>)> = LazyLock::n
 
 fn apply(layer: &Layer, below: Option<&Known>, compile: bool) -> Result<Known, PresetError> {
     let above = layer.parse()?;
-    let (mut table, mut files) = below
-        .map_or_else(Default::default, |below| ((*below.table).clone(), below.agent.files.clone()));
+    let (mut table, mut files) =
+        below.map_or_else(Default::default, |below| ((*below.table).clone(), below.agent.files.clone()));
     merge(&mut table, &above);
-    let preset: Preset =
-        table.clone().try_into().map_err(|error: toml::de::Error| layer.error_in("", error.message().into()))?;
+    let preset: Preset = table
+        .clone()
+        .try_into()
+        .map_err(|error: toml::de::Error| layer.error_in("", error.message().into()))?;
     let wrong = |error: RuleError| layer.error_in(&error.field, error.reason);
     check(&preset, &layer.agent).map_err(wrong)?;
     if compile {
@@ -137,8 +139,10 @@ fn check(preset: &Preset, name: &str) -> Result<(), RuleError> {
         return wrong("run.command", "is missing".into());
     }
     if let Some(identity) = &preset.run.identity {
-        for (field, pattern) in [("matches", Some(&identity.matches)), ("version", identity.version.as_ref())] {
-            let compiled = pattern.map(|pattern| regex::RegexBuilder::new(pattern).size_limit(MAX_PROGRAM).build());
+        for (field, pattern) in [("matches", Some(&identity.matches)), ("version", identity.version.as_ref())]
+        {
+            let compiled =
+                pattern.map(|pattern| regex::RegexBuilder::new(pattern).size_limit(MAX_PROGRAM).build());
             if let Some(Err(error)) = compiled {
                 return wrong(&format!("run.identity.{field}"), error.to_string());
             }
@@ -163,11 +167,15 @@ impl Agent {
 
     /// What to expect of this version of the agent.
     pub fn expectations(&self, version: Option<&Version>) -> Expectations {
-        Expectations { status: self.tells_status(version), rules: !self.preset.rules.is_empty() && self.name != GENERIC }
+        Expectations {
+            status: self.tells_status(version),
+            rules: !self.preset.rules.is_empty() && self.name != GENERIC,
+        }
     }
 
     fn tells_status(&self, version: Option<&Version>) -> bool {
-        let range = self.preset.status.versions.as_deref().and_then(|range| semver::VersionReq::parse(range).ok());
+        let range =
+            self.preset.status.versions.as_deref().and_then(|range| semver::VersionReq::parse(range).ok());
         let told = range.zip(version).is_none_or(|(range, version)| in_range(&range, version));
         self.preset.status.speaks != Speaks::Never && told
     }

@@ -14,7 +14,7 @@ use crate::{Observer, RuleBook};
 const ZERO: Timestamp = Timestamp(1_000_000);
 
 /// How long a recording goes on in silence behind its last event.
-const AFTERWARDS: Duration = Duration::from_secs(60);
+const AFTERWARDS: Duration = Duration::from_mins(1);
 
 /// A change of state in a recording.
 #[derive(Debug, Clone, PartialEq)]

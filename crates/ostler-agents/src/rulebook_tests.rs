@@ -133,3 +133,18 @@ fn priorities_decide_the_order_and_ids_where_they_are_equal() {
     let book = RuleBook::new(&preset, None, None).unwrap();
     assert_eq!(book.rule_ids().collect::<Vec<_>>(), ["z", "a", "b", "m"]);
 }
+
+#[test]
+fn word_boundaries_are_those_of_ascii_words() {
+    for (source, plain) in [
+        (r"\besc\b", r"(?-u:\b)esc(?-u:\b)"),
+        (r"\\b", r"\\b"),
+        (r"\\\b", r"\\(?-u:\b)"),
+        (r"\b{start}x", r"\b{start}x"),
+        (r"[\]\b]", r"[\](?-u:\b)]"),
+        ("\\", "\\"),
+        ("", ""),
+    ] {
+        assert_eq!(with_plain_boundaries(source), plain);
+    }
+}

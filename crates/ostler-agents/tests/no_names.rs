@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ostler_agents::{BUILT_IN, GENERIC};
 
 /// Names that are ordinary words too. They count only where a string is nothing else.
-const ORDINARY: &[&str] = &["agent", "amp", "crush", "cursor", "droid", "goose", "pi", "vibe"];
+const ORDINARY: &[&str] = &["agent", "amp", "cline", "crush", "cursor", "droid", "goose", "pi", "vibe"];
 /// Where an ordinary word is the name of something else: the end of the file's path, and the word.
 const MEANT_OTHERWISE: &[(&str, &str)] = &[("ostler-agents/src/region.rs", "cursor")];
 /// Test code that is not told by its name: the model server speaks the protocols of vendors.

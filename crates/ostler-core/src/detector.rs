@@ -246,7 +246,7 @@ impl Detector {
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
         match event {
             Event::Output => {
-                let echo = self.within(self.typed, self.settings.echo_ms, now);
+                let echo = self.typed.is_some_and(|typed| now.since(typed) < millis(self.settings.echo_ms));
                 self.activity.output(now, echo, self.settings.pause_ms);
             }
             Event::Typed { enter } => {
@@ -285,11 +285,8 @@ impl Detector {
 
     fn read(&mut self, reading: Reading, now: Timestamp) {
         let has = |state| reading.find(state).is_some();
-        let (idle, working, blocked) = (
-            has(State::Idle) || has(State::Watching),
-            has(State::Working),
-            has(State::Blocked),
-        );
+        let (idle, working, blocked) =
+            (has(State::Idle) || has(State::Watching), has(State::Working), has(State::Blocked));
         let keep = |since: Option<Timestamp>, holds: bool| holds.then(|| since.unwrap_or(now));
         self.seen.idle = keep(self.seen.idle, idle && !working && !blocked);
         self.seen.working = keep(self.seen.working, working);
@@ -374,11 +371,6 @@ impl Detector {
         }
         self.verdict = verdict;
         actions
-    }
-
-    /// Whether `moment` was less than `ms` ago.
-    fn within(&self, moment: Option<Timestamp>, ms: u32, now: Timestamp) -> bool {
-        moment.is_some_and(|moment| now.since(moment) < millis(ms))
     }
 
     /// The record of the turn that counts: hooks, where the agent has them, for they come at once.

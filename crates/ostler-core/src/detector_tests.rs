@@ -40,7 +40,6 @@ fn settings() -> Settings {
         veto_expiry_ms: 120_000,
         flicker_ms: 100,
         weights: WEIGHTS,
-        ..Settings::default()
     }
 }
 
@@ -63,7 +62,7 @@ impl Stage {
         for action in self.detector.handle(event, now) {
             match action {
                 Action::Announce => {
-                    self.announced.push((now.since(BEGIN).as_millis() as u64, self.detector.verdict.state));
+                    self.announced.push((now.0 - BEGIN.0, self.detector.verdict.state));
                 }
                 Action::Sample => self.samples += 1,
             }
@@ -312,7 +311,7 @@ fn a_dialog_is_never_released_by_time() {
         "50 transcript tool\n 100 transcript asked -> blocked/permission",
     ] {
         let mut stage = play(KNOWN, script);
-        stage.run_until(BEGIN.plus(Duration::from_secs(86_400)));
+        stage.run_until(BEGIN.plus(Duration::from_hours(24)));
         assert_eq!(stage.shown(), "blocked/permission", "{script}");
         assert_eq!(stage.detector.deadline(), None, "{script}");
     }
@@ -515,7 +514,8 @@ fn a_prompt_that_flashes_between_two_tools_is_not_idle() {
 
 #[test]
 fn noise_keeps_idle_away_unless_the_rule_is_certain() {
-    let noise: String = (0..50).map(|n| format!("{} out\n", 5000 + n * 100)).collect();
+    let noise: Vec<String> = (0..50).map(|n| format!("{} out\n", 5000 + n * 100)).collect();
+    let noise = noise.concat();
     let script = |finding: &str, state: &str| {
         format!(
             "100 read working -> working\n 4990 out\n 4995 read {finding} -> working\n {noise} 9950 -> {state}"
@@ -888,7 +888,7 @@ proptest! {
         for (wait, words) in script.iter().filter(|(_, words)| !speaks_for_idle(words)) {
             perform(&mut stage, *wait, words);
         }
-        stage.run_until(stage.now.plus(Duration::from_secs(86_400)));
+        stage.run_until(stage.now.plus(Duration::from_hours(24)));
         prop_assert!(stage.announced.iter().all(|(_, state)| *state != State::Idle), "{:?}", stage.announced);
     }
 
@@ -948,12 +948,12 @@ proptest! {
         for (wait, words) in &script {
             perform(&mut stage, *wait, words);
         }
-        stage.run_until(stage.now.plus(Duration::from_secs(86_400)));
+        stage.run_until(stage.now.plus(Duration::from_hours(24)));
         let samples = stage.samples;
         for _ in 0..5 {
             let now = stage.now.plus(Duration::from_millis(1));
             stage.handle(Event::Sampled(ProcessSample::default()), now);
-            stage.run_until(now.plus(Duration::from_secs(86_400)));
+            stage.run_until(now.plus(Duration::from_hours(24)));
         }
         prop_assert!(stage.samples <= samples + 1);
     }

@@ -17,11 +17,11 @@ use tokio::sync::watch;
 use crate::home::Home;
 use crate::hooks::{self, Hooks};
 use crate::knowledge::Knowledge;
-use crate::transcript::Transcripts;
 use crate::registry::{Sessions, Shared};
 use crate::session::{Command, Origin};
 use crate::store_thread::StoreHandle;
-use crate::{clock, edits, connection, programs};
+use crate::transcript::Transcripts;
+use crate::{clock, connection, edits, programs};
 
 /// Number of the signal for a reached limit on file sizes, on Linux.
 const SIGXFSZ: i32 = 25;

@@ -36,7 +36,11 @@ impl Home {
         if let Some(path) = given("OSTLER_HOME") {
             let state = PathBuf::from(&path);
             let config = state.join("config");
-            return if state.is_absolute() { Ok(Self { state, config }) } else { Err(HomeError::Relative(path)) };
+            return if state.is_absolute() {
+                Ok(Self { state, config })
+            } else {
+                Err(HomeError::Relative(path))
+            };
         }
         let directory = |name, usual: &str| {
             let set = given(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -116,7 +120,8 @@ mod tests {
                 "HOME" => Some(home),
                 _ => None,
             };
-            let resolved = Home::resolve(|name| value(name).filter(|value| !value.is_empty()).map(OsString::from));
+            let resolved =
+                Home::resolve(|name| value(name).filter(|value| !value.is_empty()).map(OsString::from));
             resolved.map(|home| home.path().display().to_string())
         };
         assert_eq!(resolve("/o", "/s", "/h"), Ok("/o".into()));

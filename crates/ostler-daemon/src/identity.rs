@@ -19,7 +19,7 @@ use cache::{Cache, Entry, Key};
 use probe::{Outcome, Trouble, probe};
 
 /// How long a program may take to tell what it is.
-const LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(20);
 /// How much of what it said is kept for people, in characters.
 const KEPT: usize = 500;
 

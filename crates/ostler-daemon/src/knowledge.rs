@@ -35,7 +35,12 @@ pub(crate) struct Knowledge {
 
 impl Knowledge {
     pub(crate) fn new(home: &Home) -> Self {
-        Self { home: home.clone(), known: Mutex::default(), edition: watch::Sender::new(0), reads: watch::Sender::new(0) }
+        Self {
+            home: home.clone(),
+            known: Mutex::default(),
+            edition: watch::Sender::new(0),
+            reads: watch::Sender::new(0),
+        }
     }
 
     /// What is known of a version of an agent, for work in a directory. Without an agent: of any program.

@@ -11,8 +11,8 @@ use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, OsText, Problem};
 use ostler_store::NewSession;
 
-use crate::registry::Shared;
 use crate::identity::Identity;
+use crate::registry::Shared;
 use crate::{Home, presets, programs};
 
 /// The program to start.
@@ -57,7 +57,8 @@ pub(crate) fn find(home: &Home, asked: &OsText, path: &OsStr, cwd: &Path) -> Res
                 "{} is not installed here, or not on the PATH; ostler agents check {} says more",
                 agent.preset.title, agent.name
             )),
-            _ => problem.hint("check the name, or give the program's full path; ostler agents list shows agents"),
+            _ => problem
+                .hint("check the name, or give the program's full path; ostler agents list shows agents"),
         }
     })?;
     Ok(Found { program, argv0, agent })
@@ -66,7 +67,8 @@ pub(crate) fn find(home: &Home, asked: &OsText, path: &OsStr, cwd: &Path) -> Res
 /// Another program bears the agent's name.
 pub(crate) fn wrong_program(agent: &Agent, program: &Path, identity: &Identity) -> Problem {
     let title = agent.title();
-    let message = format!("{} is not {title}: {}", program.display(), identity.complaint().unwrap_or_default());
+    let message =
+        format!("{} is not {title}: {}", program.display(), identity.complaint().unwrap_or_default());
     Problem::new(ErrorKind::Failed, message).hint(format!(
         "put {title} first on the PATH, or start this program by its path: ostler start {}",
         program.display()
@@ -86,11 +88,15 @@ pub(crate) async fn prepare(
     let spec = agent.preset.hooks.as_ref().filter(|_| hooks);
     let hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, &shared.executable, &dir));
     // What the user says in so many words is not contradicted.
-    let hooks = hooks.filter(|hooks| !hooks.args.iter().any(|own| own.starts_with('-') && args.iter().any(|arg| arg == own.as_str())));
+    let hooks = hooks.filter(|hooks| {
+        !hooks.args.iter().any(|own| own.starts_with('-') && args.iter().any(|arg| arg == own.as_str()))
+    });
     let launch = Launch::new(&agent.preset, false, hooks.as_ref());
     args.splice(0..0, launch.args.iter().map(OsString::from));
     *env = launch.environment(env);
-    let Some(SessionHooks { files, .. }) = hooks.filter(|hooks| !hooks.files.is_empty()) else { return Ok(()) };
+    let Some(SessionHooks { files, .. }) = hooks.filter(|hooks| !hooks.files.is_empty()) else {
+        return Ok(());
+    };
     let write = move || {
         create_private(&dir)?;
         files.into_iter().try_for_each(|(name, contents)| std::fs::write(dir.join(name), contents))

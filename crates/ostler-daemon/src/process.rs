@@ -19,7 +19,8 @@ struct Stat {
 /// that was, in milliseconds.
 pub(crate) fn sample(program: u32, session: &str, before: Option<(Ticks, u64)>) -> (ProcessSample, Ticks) {
     let below = tree::descendants(program, Some(session));
-    let spent = std::iter::once(&program).chain(&below).filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum();
+    let spent =
+        std::iter::once(&program).chain(&below).filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum();
     let foreground = stat(program).and_then(|stat| u32::try_from(stat.foreground).ok());
     let cpu_percent = before.map_or(0, |(Ticks(ticks), ms)| {
         u32::try_from(u64::saturating_sub(spent, ticks) * 1000 / ms.max(10)).unwrap_or(u32::MAX)

@@ -13,9 +13,9 @@ use ostler_store::Session;
 use crate::home::Home;
 use crate::hooks::Hooks;
 use crate::knowledge::Knowledge;
-use crate::transcript::Transcripts;
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
+use crate::transcript::Transcripts;
 
 /// Pause before a failed actor is replaced, so that a defect that strikes at once does not spin.
 const AFTER_A_DEFECT: Duration = Duration::from_secs(1);

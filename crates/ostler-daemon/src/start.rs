@@ -11,9 +11,9 @@ use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{Ending, NewSession, Session, StoreError};
 
+use crate::preparation::{self, Found};
 use crate::registry::Shared;
 use crate::session::{Command, Origin, ended_info, store_problem};
-use crate::preparation::{self, Found};
 use crate::{clock, hooks, identity};
 
 /// How many ended sessions are kept for a look back.
@@ -55,7 +55,8 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     let session = record(shared, &request, &cwd, agent.as_deref().map(|agent| &*agent.name), version).await?;
     let mut args: Vec<OsString> = request.args.into_iter().map(OsString::from).collect();
     if let Some(agent) = &agent {
-        let prepared = preparation::prepare(shared, agent, &session, &mut args, &mut env, request.hooks).await;
+        let prepared =
+            preparation::prepare(shared, agent, &session, &mut args, &mut env, request.hooks).await;
         if let Err(error) = prepared {
             return Err(failed(shared, &session.id, format!("its hooks cannot be set up: {error}")).await);
         }
@@ -104,7 +105,10 @@ async fn known(shared: &Shared, id: &str) -> Result<Option<SessionInfo>, Problem
 fn environment(request: &StartRequest) -> Vec<(OsString, OsString)> {
     let inherited = request.env.iter().filter(|(name, value)| {
         !environment::is_dropped(name.as_bytes(), value.as_bytes())
-            && ![SESSION_MARK, DAEMON_MARK].iter().chain(&hooks::VARIABLES).any(|mark| name.as_bytes() == mark.as_bytes())
+            && ![SESSION_MARK, DAEMON_MARK]
+                .iter()
+                .chain(&hooks::VARIABLES)
+                .any(|mark| name.as_bytes() == mark.as_bytes())
     });
     let text = |text: &str| OsText::from(text);
     let own = [

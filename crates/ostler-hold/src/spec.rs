@@ -77,9 +77,23 @@ impl Spec {
             .collect::<Result<_, Truncated>>()?;
         let (open_files, umask) = (fields.u64()?, fields.u32()?);
         // An older daemon, which an upgrade has yet to replace, does not write these.
-        let mut text = || fields.text().map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default();
+        let mut text =
+            || fields.text().map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default();
         let (agent, agent_version) = (text(), text());
-        Ok(Self { program, argv0, args, cwd, cols, rows, ring, record, open_files, umask, agent, agent_version })
+        Ok(Self {
+            program,
+            argv0,
+            args,
+            cwd,
+            cols,
+            rows,
+            ring,
+            record,
+            open_files,
+            umask,
+            agent,
+            agent_version,
+        })
     }
 }
 

@@ -17,9 +17,8 @@ pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use request::{Request, Since, StartRequest, ViewRequest};
 pub use response::{
-    Explanation, RuleInfo, SignalInfo,
-    DaemonInfo, ErrorKind, EventInfo, ExitInfo, MessageInfo, Problem, Proof, Response, SessionInfo,
-    TerminalInfo,
+    DaemonInfo, ErrorKind, EventInfo, ExitInfo, Explanation, MessageInfo, Problem, Proof, Response, RuleInfo,
+    SessionInfo, SignalInfo, TerminalInfo,
 };
 
 /// Number of the protocol this build speaks.

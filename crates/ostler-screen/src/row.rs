@@ -97,19 +97,43 @@ pub(crate) fn is_wrapped(row: &grid::Row<Cell>) -> bool {
 /// Returns the text of a row without trailing blanks.
 pub(crate) fn text(row: &grid::Row<Cell>) -> String {
     let mut text = String::new();
-    read(row, &mut text, |_| true);
+    read(row, &mut text, Wanted::All);
     text
 }
 
-/// Writes the text of a row without trailing blanks into `text`; glyphs that are not wanted are blanks.
-pub(crate) fn read(row: &grid::Row<Cell>, text: &mut String, wanted: impl Fn(&Style) -> bool) {
+/// Which characters of a row are read; the others are blanks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    All,
+    /// Those that are not faint.
+    Solid,
+}
+
+/// Writes the text of a row without trailing blanks into `text`.
+pub(crate) fn read(row: &grid::Row<Cell>, text: &mut String, wanted: Wanted) {
+    let is_simple = |cell: &Cell| {
+        !cell.flags.intersects(Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER)
+            && !cell.c.is_control()
+            && cell.zerowidth().is_none()
+    };
+    let hides = |faint: bool| faint && wanted == Wanted::Solid;
+    let cells = &row[..];
+    let written = cells.iter().rposition(|cell| cell.c != ' ' || !is_simple(cell)).map_or(0, |last| last + 1);
+    let cells = &cells[..written];
     text.clear();
-    for glyph in glyphs(row) {
-        if wanted(&glyph.style) {
-            text.push(glyph.character);
-            text.extend(glyph.marks);
-        } else {
-            text.push(' ');
+    // Most rows hold nothing but characters of one column, and screens are read often.
+    if cells.iter().all(is_simple) {
+        text.extend(
+            cells.iter().map(|cell| if hides(cell.flags.contains(Flags::DIM)) { ' ' } else { cell.c }),
+        );
+    } else {
+        for glyph in glyphs(row) {
+            if hides(glyph.style.dim) {
+                text.push(' ');
+            } else {
+                text.push(glyph.character);
+                text.extend(glyph.marks);
+            }
         }
     }
     text.truncate(text.trim_end_matches(' ').len());

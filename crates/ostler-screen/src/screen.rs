@@ -9,10 +9,10 @@ use serde::Serialize;
 use crate::emulator::Emulator;
 use crate::modes::{Cursor, CursorShape, Modes};
 use crate::query::{Csi, Facts, answer_osc};
-use crate::row::{self, Row};
+use crate::row::{self, Row, Wanted};
 use crate::sequence::{Kind, Scan, Sequencer};
 use crate::terminal::{Terminal, line};
-use crate::{Signal, Size, Style, osc, restore};
+use crate::{Signal, Size, osc, restore};
 
 const BEL: u8 = 0x07;
 
@@ -151,15 +151,15 @@ impl Screen {
 
     /// Writes the characters of one row, without trailing blanks, into `text`.
     pub fn read_row(&self, row: u16, text: &mut String) {
-        self.read_styled(row, text, |_| true);
+        self.read(row, text, Wanted::All);
     }
 
     /// The same without faint characters: hints and suggestions that nobody wrote.
     pub fn read_solid_row(&self, row: u16, text: &mut String) {
-        self.read_styled(row, text, |style| !style.dim);
+        self.read(row, text, Wanted::Solid);
     }
 
-    fn read_styled(&self, row: u16, text: &mut String, wanted: impl Fn(&Style) -> bool) {
+    fn read(&self, row: u16, text: &mut String, wanted: Wanted) {
         text.clear();
         if row < self.size.rows {
             row::read(&self.terminal().grid()[line(row)], text, wanted);

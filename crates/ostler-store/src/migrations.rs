@@ -2,7 +2,8 @@
 
 use rusqlite::Connection;
 
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
     CREATE TABLE sessions (
@@ -50,11 +51,13 @@ const STEPS: &[&str] = &["
         PRIMARY KEY (session, id)
     ) STRICT;
     CREATE UNIQUE INDEX message_order ON messages (session, seq);
-", "
+",
+    "
     ALTER TABLE sessions ADD COLUMN agent TEXT;                -- the preset it was started by
     ALTER TABLE sessions ADD COLUMN agent_version TEXT;
     ALTER TABLE sessions ADD COLUMN memory TEXT;               -- JSON: what the detector must not forget
-"];
+",
+];
 
 /// Schema version of this build.
 pub(crate) const KNOWN: usize = STEPS.len();

@@ -419,7 +419,9 @@ mod tests {
         let short = Hook::from_words(words.iter().map(OsString::from)).unwrap();
         let Command::Hook(long) = Cli::try_parse_from(words).unwrap().command else { panic!("not a hook") };
         assert_eq!((short.event, short.rest), (long.event, long.rest));
-        for other in [&["ostler"][..], &["ostler", "hook"], &["ostler", "hook", "--help"], &["ostler", "list"]] {
+        for other in
+            [&["ostler"][..], &["ostler", "hook"], &["ostler", "hook", "--help"], &["ostler", "list"]]
+        {
             assert!(Hook::from_words(other.iter().map(OsString::from)).is_none(), "{other:?}");
         }
     }

@@ -184,7 +184,9 @@ impl Detector {
     fn doubted(&self, weighed: Weighed, now: Timestamp) -> Option<Weighed> {
         let expiry = millis(self.settings.veto_expiry_ms);
         let silent_since = self.activity.any.unwrap_or(self.born);
-        let Some(idle_since) = self.seen.idle.map(|idle| idle.max(silent_since)) else { return Some(weighed) };
+        let Some(idle_since) = self.seen.idle.map(|idle| idle.max(silent_since)) else {
+            return Some(weighed);
+        };
         let expires = idle_since.plus(expiry);
         (now < expires).then(|| weighed.again(expires))
     }
@@ -225,7 +227,9 @@ impl Detector {
         }
         let weighed = Weighed::new(State::Idle, confidence, because);
         match self.reading.find(State::Idle) {
-            Some(finding) => Weighed { confidence: (confidence + 0.01).min(0.99), ..weighed.and(rule(finding)) },
+            Some(finding) => {
+                Weighed { confidence: (confidence + 0.01).min(0.99), ..weighed.and(rule(finding)) }
+            }
             None => weighed,
         }
     }
@@ -310,7 +314,8 @@ impl Detector {
     fn signs(&self, ending: Option<&Finding>, now: Timestamp) -> Weighed {
         let settings = &self.settings;
         let quiet_since = self.activity.last.unwrap_or(self.born);
-        let flows = self.activity.began.is_some_and(|began| quiet_since.since(began) >= millis(settings.flow_ms));
+        let flows =
+            self.activity.began.is_some_and(|began| quiet_since.since(began) >= millis(settings.flow_ms));
         let pause = quiet_since.plus(millis(settings.pause_ms));
         if now < pause {
             // Before an agent is ready it draws much, and none of it is work.
@@ -351,7 +356,8 @@ impl Detector {
         let confidence = (sum + agreement).min(0.95);
         let mut because: Vec<String> = signs.into_iter().map(|(_, sign)| sign).collect();
         if confidence >= weights.threshold && (ending.is_some() || reads || complete) {
-            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") }.unless(stable, stable_at);
+            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") }
+                .unless(stable, stable_at);
         }
         if let Some(At { what, .. }) = judged {
             because.insert(0, format!("judge: {what}"));
@@ -363,7 +369,9 @@ impl Detector {
     fn unrecognised(&self, now: Timestamp) -> Weighed {
         let deadline = self.born.plus(millis(self.settings.startup_deadline_ms));
         if !self.ready && now < deadline {
-            return Weighed::new(State::Starting, 0.5, "no rule knows its screen yet").again(deadline).sample();
+            return Weighed::new(State::Starting, 0.5, "no rule knows its screen yet")
+                .again(deadline)
+                .sample();
         }
         let unknown = Weighed::new(State::Unknown, 0.5, "no rule knows its screen");
         let unknown = if self.ready { unknown } else { unknown.kind("unrecognised") };

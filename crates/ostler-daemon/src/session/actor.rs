@@ -12,18 +12,19 @@ mod observing;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::process::Child;
 
+use ostler_agents::Observer;
 use ostler_core::lifecycle::{self, Lifecycle, Phase};
 use ostler_core::typing::{Settled, Typing};
 use ostler_core::{State, Timestamp};
 use ostler_hold::wire::{Request, Status};
 use ostler_hold::{ExitRecord, SessionDir};
 use ostler_protocol::{ErrorKind, MessageInfo, Problem, SessionInfo};
-use ostler_agents::Observer;
 use ostler_screen::{Signal, Size};
 use ostler_store::{Ending, Session, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use self::conversation::Conversation;
 use super::output::Output;
 use super::{Command, SessionHandle};
 use crate::clock;
@@ -32,7 +33,6 @@ use crate::link::{Link, LinkError};
 use crate::process::Ticks;
 use crate::registry::Shared;
 use crate::transcript::Batch;
-use self::conversation::Conversation;
 
 /// Commands that may wait for an actor.
 const BACKLOG: usize = 32;
@@ -319,7 +319,9 @@ impl Actor {
 
     /// When the observer wants to look again; of a program that is gone there is nothing to see.
     fn observing_until(&self) -> Option<Timestamp> {
-        self.observer.deadline().filter(|_| matches!(self.lifecycle.phase(), Phase::Attached) && self.watches())
+        self.observer
+            .deadline()
+            .filter(|_| matches!(self.lifecycle.phase(), Phase::Attached) && self.watches())
     }
 
     fn log_store<T>(&self, result: &Result<T, StoreError>) {

@@ -66,7 +66,10 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
     SessionInfo {
         id: start.id.clone(),
         name: start.name.clone(),
-        agent: start.agent.clone().unwrap_or_else(|| program.rsplit('/').next().unwrap_or(program).to_owned()),
+        agent: start
+            .agent
+            .clone()
+            .unwrap_or_else(|| program.rsplit('/').next().unwrap_or(program).to_owned()),
         agent_version: start.agent_version.clone(),
         pid: session.pid,
         state: State::Unknown,

@@ -9,7 +9,8 @@ use crate::error::CommandError;
 use crate::{client, output};
 
 pub(crate) fn run(args: &Named) -> Result<ExitCode, CommandError> {
-    let Response::Explanation(explanation) = client::call(&Request::Explain { name: args.name.clone() })? else {
+    let Response::Explanation(explanation) = client::call(&Request::Explain { name: args.name.clone() })?
+    else {
         return Err(super::unexpected());
     };
     if args.json {

@@ -47,7 +47,8 @@ pub(crate) fn run(args: &Replay) -> Result<ExitCode, CommandError> {
             Some((_, _, book)) => book.clone(),
             None => {
                 let book = presets.registry.rulebook(agent, version.as_ref());
-                let book = Arc::new(book.map_err(|error| CommandError::new(Kind::Failed, error.to_string()))?);
+                let book =
+                    Arc::new(book.map_err(|error| CommandError::new(Kind::Failed, error.to_string()))?);
                 books.push((agent.name.clone(), version.clone(), book.clone()));
                 book
             }
@@ -100,16 +101,24 @@ fn choose<'a>(
     let agent = match name {
         Some(name) => registry.get(name).ok_or_else(|| {
             let wrong = registry.problems().iter().rev().find(|problem| problem.agent == name);
-            let hint = wrong.map_or("ostler agents list shows those that are known".to_owned(), ToString::to_string);
+            let hint =
+                wrong.map_or("ostler agents list shows those that are known".to_owned(), ToString::to_string);
             CommandError::new(Kind::Usage, format!("no agent is called {name:?}")).hint(hint)
         })?,
-        None => registry.generic().ok_or_else(|| CommandError::new(Kind::Internal, "no preset for programs"))?,
+        None => {
+            registry.generic().ok_or_else(|| CommandError::new(Kind::Internal, "no preset for programs"))?
+        }
     };
     // The version of the recorded agent says nothing of another one.
-    let recorded = recording.header.agent_version.as_ref().filter(|_| recording.header.agent.as_deref() == Some(&agent.name));
+    let recorded = recording
+        .header
+        .agent_version
+        .as_ref()
+        .filter(|_| recording.header.agent.as_deref() == Some(&agent.name));
     let version = match (&args.agent_version, recorded) {
         (Some(text), _) => Some(Version::parse(text).map_err(|error| {
-            CommandError::new(Kind::Usage, format!("{text:?} is not a version: {error}")).hint("write it as 1.2.3")
+            CommandError::new(Kind::Usage, format!("{text:?} is not a version: {error}"))
+                .hint("write it as 1.2.3")
         })?),
         (None, Some(text)) => Version::parse(text).ok(),
         (None, None) => None,

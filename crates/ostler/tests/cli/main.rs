@@ -8,6 +8,7 @@ mod basics;
 mod hooks;
 mod hostile;
 mod kill;
+mod states;
 mod support;
 mod trouble;
 mod users;

@@ -26,7 +26,11 @@ impl Actor {
         let signals = vec![
             signal("program status", claim.map(|claim| told(claim.what)), claim.map(|claim| claim.at)),
             signal("hooks", turn(hooks), hooks.open.map(|open| open.at)),
-            signal("transcript", self.conversation.problem.clone().or(turn(transcript)), transcript.open.map(|open| open.at)),
+            signal(
+                "transcript",
+                self.conversation.problem.clone().or(turn(transcript)),
+                transcript.open.map(|open| open.at),
+            ),
             signal("title", self.output.screen.title().map(str::to_owned), None),
             signal("composer", Some(self.composer()), None),
             signal("output", output.map(|_| "something was written".to_owned()), output),
@@ -86,6 +90,7 @@ fn turn(record: &TurnRecord) -> Option<String> {
 }
 
 fn processes(sample: ProcessSample) -> String {
-    let reads = if sample.reads_terminal { "reads from the terminal" } else { "does not read from the terminal" };
+    let reads =
+        if sample.reads_terminal { "reads from the terminal" } else { "does not read from the terminal" };
     format!("{reads}, {} below it, {} % of a core", sample.children, sample.cpu_percent)
 }

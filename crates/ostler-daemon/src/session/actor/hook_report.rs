@@ -17,6 +17,10 @@ impl Actor {
         if let Some(print) = print {
             let _ = print.send(None);
         }
+        // An agent that this one started inherits its environment, and speaks of itself.
+        if agent.as_ref().is_some_and(|agent| Some(agent) != self.record.start.agent.as_ref()) {
+            return;
+        }
         let Some(spec) = &self.known.agent.preset.hooks else { return };
         let decoded = decode(spec, &event, &payload);
         self.name_conversation(decoded.transcript, decoded.agent_session);

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use ostler_core::lifecycle::Phase;
 use ostler_core::detector::Event;
+use ostler_core::lifecycle::Phase;
 use ostler_core::typing::{self, Answer, Failure, Frame, Settled};
 use ostler_hold::crc32;
 use ostler_hold::wire::{Lane, Request};

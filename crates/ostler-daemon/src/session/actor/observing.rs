@@ -132,7 +132,8 @@ impl Actor {
         let Some(program) = self.record.pid else { return };
         let session = self.record.start.id.clone();
         let now = clock::steady();
-        let before = self.ticks.map(|(ticks, at)| (ticks, u64::try_from(now.since(at).as_millis()).unwrap_or(0)));
+        let before =
+            self.ticks.map(|(ticks, at)| (ticks, u64::try_from(now.since(at).as_millis()).unwrap_or(0)));
         let look = move || process::sample(program, &session, before);
         let Ok((sample, ticks)) = tokio::task::spawn_blocking(look).await else { return };
         self.ticks = Some((ticks, now));
