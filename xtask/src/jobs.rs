@@ -64,7 +64,11 @@ pub fn run(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<Ou
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
                     let Some((job, dir)) = next else { break };
                     let began = Instant::now();
-                    let played = play(request, &job, &dir);
+                    let mut played = play(request, &job, &dir);
+                    if played.is_err() && request.check {
+                        // A busy machine may have been too slow for the scene; twice is no accident.
+                        played = play(request, &job, &dir);
+                    }
                     let (live, error) = match played {
                         Ok(live) => (live, None),
                         Err(error) => (None, Some(format!("{error:#}"))),

@@ -40,7 +40,7 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
         let runs = (0..n).map(|_| {
             let begun = cpu_time();
             work();
-            float(bytes) / 1e6 / (cpu_time() - begun).as_secs_f64()
+            float(bytes) / 1e6 / cpu_time().saturating_sub(begun).as_secs_f64()
         });
         Samples::new(runs.collect())
     };
@@ -153,7 +153,7 @@ fn weigh() -> Duration {
         };
         black_box(detector.handle(event, BEGIN.plus(Duration::from_millis(count * 10))));
     }
-    cpu_time() - begun
+    cpu_time().saturating_sub(begun)
 }
 
 /// CPU time of this thread: nothing here waits, and a busy machine is not to blame.
@@ -179,8 +179,7 @@ fn wake_ups() -> u64 {
             let _ = detector.handle(Event::Tick, due);
         }
         let mut count = if detector.verdict().state == State::Idle { 0 } else { u64::MAX / 2 };
-        while let Some(due) = detector.deadline().filter(|due| *due <= rest.plus(Duration::from_secs(3_600)))
-        {
+        while let Some(due) = detector.deadline().filter(|due| *due <= rest.plus(Duration::from_hours(1))) {
             let _ = detector.handle(Event::Tick, due);
             count += 1;
         }

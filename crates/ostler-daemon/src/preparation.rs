@@ -39,12 +39,11 @@ pub(crate) fn find(home: &Home, asked: &OsText, path: &OsStr, cwd: &Path) -> Res
     let registry = presets::load(home, cwd).registry;
     let asked = OsString::from(asked.clone());
     let name = asked.to_str().unwrap_or_default();
-    let agent = match registry.get(name).filter(|_| !name.contains('/')) {
-        Some(agent) => Some(Candidate { agent: agent.clone(), named: true }),
-        None => {
-            let file = Path::new(&asked).file_name().and_then(OsStr::to_str).unwrap_or_default();
-            registry.by_command(file).map(|agent| Candidate { agent: agent.clone(), named: false })
-        }
+    let agent = if let Some(agent) = registry.get(name).filter(|_| !name.contains('/')) {
+        Some(Candidate { agent: agent.clone(), named: true })
+    } else {
+        let file = Path::new(&asked).file_name().and_then(OsStr::to_str).unwrap_or_default();
+        registry.by_command(file).map(|agent| Candidate { agent: agent.clone(), named: false })
     };
     let argv0 = match &agent {
         Some(Candidate { agent, named: true }) => OsString::from(&agent.preset.run.command),

@@ -12,6 +12,8 @@ fn session(id: &str, name: &str) -> NewSession {
         cols: 80,
         rows: 24,
         dir: format!("/run/{id}"),
+        agent: None,
+        agent_version: None,
         created: Timestamp(1_000),
     }
 }

@@ -270,7 +270,7 @@ impl Actor {
             self.on_caught_up().await;
         }
         if self.observing_until().is_some_and(|at| now >= at) {
-            self.observe(|observer, screen, now| observer.tick(screen, now)).await;
+            self.observe(Observer::tick).await;
         }
         if self.leave_at.is_some_and(|at| now >= at) {
             // The holder had its time.

@@ -1,5 +1,6 @@
 //! `ostler explain`
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use ostler_protocol::{Explanation, Request, Response};
@@ -32,7 +33,7 @@ fn text(explanation: &Explanation) -> String {
         output::ago(session.since, jiff::Timestamp::now()),
     );
     for reason in &session.because {
-        text.push_str(&format!("  because    {}\n", output::plain(reason)));
+        let _ = writeln!(text, "  because    {}", output::plain(reason));
     }
     if !signals.is_empty() {
         text.push_str("\nsignals\n");
@@ -40,7 +41,7 @@ fn text(explanation: &Explanation) -> String {
     for signal in signals {
         let says = signal.says.as_deref().map_or("-".to_owned(), output::plain);
         let age = signal.age.map(|age| format!("  ({age:.1} s ago)")).unwrap_or_default();
-        text.push_str(&format!("  {:15} {says}{age}\n", signal.signal));
+        let _ = writeln!(text, "  {:15} {says}{age}", signal.signal);
     }
     if !rules.is_empty() {
         text.push_str("\nrules that hold on the screen\n");
@@ -48,10 +49,10 @@ fn text(explanation: &Explanation) -> String {
     for rule in rules {
         let kind = rule.kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
         let general = if rule.general { ", for agents in general" } else { "" };
-        text.push_str(&format!("  {:15} {}{kind}{general}\n", rule.rule, rule.state));
+        let _ = writeln!(text, "  {:15} {}{kind}{general}", rule.rule, rule.state);
     }
     if !files.is_empty() {
-        text.push_str(&format!("\nrules from {}\n", files.join(", ")));
+        let _ = writeln!(text, "\nrules from {}", files.join(", "));
     }
     text
 }

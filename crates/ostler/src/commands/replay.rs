@@ -1,5 +1,6 @@
 //! `ostler replay`
 
+use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ const MAX_BYTES: u64 = 1 << 30;
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
+    file: Option<&'a str>,
     t: f64,
     state: ostler_core::State,
     kind: Option<&'a str>,
@@ -43,15 +44,13 @@ pub(crate) fn run(args: &Replay) -> Result<ExitCode, CommandError> {
         let recording = read(file)?;
         let (agent, version) = choose(args, &recording, &presets.registry)?;
         let known = books.iter().find(|(name, of, _)| *name == agent.name && *of == version);
-        let book = match known {
-            Some((_, _, book)) => book.clone(),
-            None => {
-                let book = presets.registry.rulebook(agent, version.as_ref());
-                let book =
-                    Arc::new(book.map_err(|error| CommandError::new(Kind::Failed, error.to_string()))?);
-                books.push((agent.name.clone(), version.clone(), book.clone()));
-                book
-            }
+        let book = if let Some((_, _, book)) = known {
+            book.clone()
+        } else {
+            let book = presets.registry.rulebook(agent, version.as_ref());
+            let book = Arc::new(book.map_err(|error| CommandError::new(Kind::Failed, error.to_string()))?);
+            books.push((agent.name.clone(), version.clone(), book.clone()));
+            book
         };
         if let Some(at) = args.at {
             show(&recording, book, at)?;
@@ -60,18 +59,18 @@ pub(crate) fn run(args: &Replay) -> Result<ExitCode, CommandError> {
         let settings = settings_for(agent, Settings::default());
         let changes = replay(&recording, book, settings, agent.expectations(version.as_ref()));
         let named = (args.files.len() > 1).then(|| file.display().to_string());
-        print(&changes, named, args.json)?;
+        print(&changes, named.as_deref(), args.json)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(changes: &[Change], file: Option<String>, json: bool) -> Result<(), CommandError> {
-    if !json && let Some(file) = &file {
+fn print(changes: &[Change], file: Option<&str>, json: bool) -> Result<(), CommandError> {
+    if !json && let Some(file) = file {
         output::print(&format!("{}\n", output::plain(file)))?;
     }
     for Change { at, verdict } in changes {
         let line = Line {
-            file: file.clone(),
+            file,
             t: at.as_secs_f64(),
             state: verdict.state,
             kind: verdict.kind.as_deref(),
@@ -157,13 +156,14 @@ fn show(recording: &Recording, book: Arc<RuleBook>, at: f64) -> Result<(), Comma
     let mut reader = Reader::new(book);
     reader.look(&mut screen);
     let mut text = screen.text();
-    text.push_str(&format!("\n\ntitle: {}\n", screen.title().unwrap_or("(none)")));
+    let _ = writeln!(text, "\n\ntitle: {}", screen.title().unwrap_or("(none)"));
     let cursor = screen.cursor();
     let shown = if cursor.visible { "visible" } else { "hidden" };
-    text.push_str(&format!("cursor: row {} column {}, {shown}\n", cursor.row, cursor.col));
+    let _ = writeln!(text, "cursor: row {} column {}, {shown}", cursor.row, cursor.col);
     match reader.composer() {
-        Some(composer) => text.push_str(&format!(
-            "composer: rows {} to {}, {}\n",
+        Some(composer) => drop(writeln!(
+            text,
+            "composer: rows {} to {}, {}",
             composer.rows.start,
             composer.rows.end - 1,
             if composer.draft { "something is written in it" } else { "empty" }
@@ -173,7 +173,7 @@ fn show(recording: &Recording, book: Arc<RuleBook>, at: f64) -> Result<(), Comma
     for finding in &reader.reading().findings {
         let kind = finding.kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
         let until = finding.until.as_deref().map(|until| format!(", until {until}")).unwrap_or_default();
-        text.push_str(&format!("rule {}: {}{kind}{until}\n", finding.rule, finding.state));
+        let _ = writeln!(text, "rule {}: {}{kind}{until}", finding.rule, finding.state);
     }
     output::print(&text)
 }

@@ -48,8 +48,8 @@ impl Actor {
     pub(super) async fn on_output(&mut self, signals: &[Signal]) {
         if !self.watches() {
             // Old output is no sign of work; what it said of the agent holds until it says otherwise.
-            let told = signals.iter().filter(|signal| matches!(signal, Signal::ProgramStatus(_)));
-            self.old_signals.extend(told.last().cloned());
+            let mut told = signals.iter().filter(|signal| matches!(signal, Signal::ProgramStatus(_)));
+            self.old_signals.extend(told.next_back().cloned());
             return;
         }
         self.observe(|observer, screen, now| observer.output(screen, signals, now)).await;
