@@ -34,6 +34,8 @@ fn a_header_survives_the_round_trip() {
         title: Some("tab\tand \"quote\"".into()),
         command: Some("codex".into()),
         term: Some("xterm-256color".into()),
+        agent: Some("agent".into()),
+        agent_version: Some("1.2.3".into()),
     };
     let recording = Recording::parse(&header_line(&header)).unwrap();
     assert_eq!((recording.header, recording.events, recording.truncated), (header, vec![], false));

@@ -36,6 +36,8 @@ fn spec(script: &str) -> Spec {
         record: 0,
         open_files: 0,
         umask: 0o22,
+        agent: String::new(),
+        agent_version: String::new(),
     }
 }
 

@@ -174,7 +174,8 @@ fn the_terminals_settings_and_the_programs_claims_are_told() {
         (&status["claims"]["state"], &status["claims"]["kind"]),
         (&"blocked".into(), &"permission".into())
     );
-    assert_eq!((&status["state"], &status["kind"]), (&"blocked".into(), &"permission".into()));
+    let blocked = home.json(["wait", "a", "blocked", "--timeout", "20", "--json"]);
+    assert_eq!(blocked["kind"], "permission");
     home.ok(["send", "a", "--raw", "\n"]);
     home.await_screen("a", "raw");
     assert_eq!(home.status("a")["terminal"]["canonical"], false);
