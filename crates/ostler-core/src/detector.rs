@@ -251,8 +251,8 @@ impl Detector {
             }
             Event::Typed { enter } => {
                 self.typed = Some(now);
-                // Before the agent is ready, Enter answers a dialog of its start.
-                if enter && self.ready {
+                // Before the agent is ready, Enter answers a dialog of its start; in a dialog, that one.
+                if enter && self.ready && self.seen.blocked.is_none() {
                     self.entered = Some(now);
                 }
             }
