@@ -59,6 +59,7 @@ impl Driver {
         &mut self,
         cwd: &str,
         env: &[(String, String)],
+        agent: &str,
         program: &str,
         args: &[String],
     ) -> Result<()> {
@@ -66,6 +67,10 @@ impl Driver {
         let mut command =
             self.command(&["start", program, "--json", "--name", NAME, "--cwd", cwd, "--record", "64"]);
         command.args(["--size", "120x40"]);
+        // Behind an interpreter nobody can tell which agent it is.
+        if Path::new(program).file_name().is_none_or(|file| file != agent) {
+            command.args(["--as", agent]);
+        }
         for (name, value) in env {
             command.arg("--env").arg(format!("{name}={value}"));
         }

@@ -63,7 +63,7 @@ pub fn play(spec: &Path) -> Result<()> {
     let launch = &job.agent.launch;
     let env: Vec<_> = launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect();
     let args: Vec<_> = launch.args.iter().chain(&launch.more_args).map(|arg| places.fill(arg)).collect();
-    driver.start(CWD, &env, &places.fill(&launch.program), &args)?;
+    driver.start(CWD, &env, &job.name, &places.fill(&launch.program), &args)?;
     let played = act(&mut driver, &job);
     driver.snapshot("end");
     driver.mark(driver.now(), What::Over);

@@ -30,29 +30,51 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub(crate) agent: Arc<Agent>,
-    /// It was asked for by its name: any other program will not do.
-    pub(crate) named: bool,
+    pub(crate) why: Why,
+}
+
+/// Why a program may be an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The agent was asked for by its name: any other program will not do.
+    Named,
+    /// The program is called like the agent's.
+    Called,
+    /// The user says so: it may be behind a wrapper, whose arguments and answers are its own.
+    Told,
 }
 
 /// Finds what was asked for: an agent by its name, or any program.
-pub(crate) fn find(home: &Home, asked: &OsText, path: &OsStr, cwd: &Path) -> Result<Found, Problem> {
+pub(crate) fn find(
+    home: &Home,
+    asked: &OsText,
+    told: Option<&str>,
+    path: &OsStr,
+    cwd: &Path,
+) -> Result<Found, Problem> {
     let registry = presets::load(home, cwd).registry;
     let asked = OsString::from(asked.clone());
     let name = asked.to_str().unwrap_or_default();
-    let agent = if let Some(agent) = registry.get(name).filter(|_| !name.contains('/')) {
-        Some(Candidate { agent: agent.clone(), named: true })
+    let agent = if let Some(told) = told {
+        let unknown = || {
+            Problem::new(ErrorKind::Usage, format!("no agent is called {told:?}"))
+                .hint("ostler agents list shows those that are known")
+        };
+        Some(Candidate { agent: registry.get(told).ok_or_else(unknown)?.clone(), why: Why::Told })
+    } else if let Some(agent) = registry.get(name).filter(|_| !name.contains('/')) {
+        Some(Candidate { agent: agent.clone(), why: Why::Named })
     } else {
         let file = Path::new(&asked).file_name().and_then(OsStr::to_str).unwrap_or_default();
-        registry.by_command(file).map(|agent| Candidate { agent: agent.clone(), named: false })
+        registry.by_command(file).map(|agent| Candidate { agent: agent.clone(), why: Why::Called })
     };
     let argv0 = match &agent {
-        Some(Candidate { agent, named: true }) => OsString::from(&agent.preset.run.command),
+        Some(Candidate { agent, why: Why::Named }) => OsString::from(&agent.preset.run.command),
         _ => asked,
     };
     let program = programs::find(&argv0, path, cwd).map_err(|error| {
         let problem = Problem::new(ErrorKind::Failed, error.to_string());
         match &agent {
-            Some(Candidate { agent, named: true }) => problem.hint(format!(
+            Some(Candidate { agent, why: Why::Named }) => problem.hint(format!(
                 "{} is not installed here, or not on the PATH; ostler agents check {} says more",
                 agent.preset.title, agent.name
             )),

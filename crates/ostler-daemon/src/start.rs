@@ -5,13 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ostler_agents::Launch;
 use ostler_core::{SessionName, environment};
 use ostler_hold::{DAEMON_MARK, DEFAULT_RING, LaunchError, Launched, SESSION_MARK, SessionDir, Spec};
 use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{Ending, NewSession, Session, StoreError};
 
-use crate::preparation::{self, Found};
+use crate::preparation::{self, Found, Why};
 use crate::registry::Shared;
 use crate::session::{Command, Origin, ended_info, store_problem};
 use crate::{clock, hooks, identity};
@@ -33,19 +34,21 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     let path =
         env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
     let (home, asked, dir) = (shared.home.clone(), request.program.clone(), cwd.clone());
+    let told = request.agent.clone();
     // A dead network file system must not hold up the others.
-    let look = move || dir.is_dir().then(|| preparation::find(&home, &asked, &path, &dir));
+    let look = move || dir.is_dir().then(|| preparation::find(&home, &asked, told.as_deref(), &path, &dir));
     let Ok(Some(found)) = tokio::task::spawn_blocking(look).await else {
         return Err(Problem::new(ErrorKind::Usage, format!("there is no directory {}", cwd.display()))
             .hint("give an existing one with --cwd"));
     };
     let Found { program, argv0, mut agent } = found?;
     let mut version = None;
-    if let Some(candidate) = &agent {
+    let told = agent.as_ref().is_some_and(|candidate| candidate.why == Why::Told);
+    if let Some(candidate) = agent.as_ref().filter(|_| !told) {
         let identity = identity::identify(&shared.home, &candidate.agent, &program, &env, &cwd).await;
         if identity.is_agent {
             version = identity.version.map(|version| version.to_string());
-        } else if candidate.named {
+        } else if candidate.why == Why::Named {
             return Err(preparation::wrong_program(&candidate.agent, &program, &identity));
         } else {
             agent = None;
@@ -54,7 +57,9 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     let agent = agent.map(|candidate| candidate.agent);
     let session = record(shared, &request, &cwd, agent.as_deref().map(|agent| &*agent.name), version).await?;
     let mut args: Vec<OsString> = request.args.into_iter().map(OsString::from).collect();
-    if let Some(agent) = &agent {
+    if let Some(agent) = agent.as_ref().filter(|_| told) {
+        env = Launch::new(&agent.preset, false, None).environment(&env);
+    } else if let Some(agent) = &agent {
         let prepared =
             preparation::prepare(shared, agent, &session, &mut args, &mut env, request.hooks).await;
         if let Err(error) = prepared {

@@ -93,6 +93,8 @@ pub struct StartRequest {
     pub program: OsText,
     /// Its arguments.
     pub args: Vec<OsText>,
+    /// The agent that the program is, if the user says so.
+    pub agent: Option<String>,
     /// Whether the agent's hooks are set up for this session.
     pub hooks: bool,
     /// What to call the session; made from the program's name if absent.

@@ -174,6 +174,9 @@ pub(crate) struct Start {
     /// The agent (see: ostler agents list), or any program: a name on the PATH, or a path
     #[arg(value_name = "AGENT")]
     pub(crate) program: OsString,
+    /// The program is this agent, behind a wrapper such as npx, python -m or a container
+    #[arg(long = "as", value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
     /// What to call the session [default: the program's name]
     #[arg(long)]
     pub(crate) name: Option<SessionName>,

@@ -23,6 +23,7 @@ pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
         id: client::fresh_id(),
         program: OsText::from(&args.program),
         args: args.args.iter().map(OsText::from).collect(),
+        agent: args.agent,
         hooks: !args.no_hooks,
         name: args.name,
         cwd: OsText::from(&cwd),

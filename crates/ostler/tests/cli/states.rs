@@ -164,3 +164,15 @@ fn a_recording_replays_to_what_was_said_live() {
     );
     assert!(!fs::read_to_string(&cast).unwrap().contains("\"i\",\"!work"), "what was typed is not kept");
 }
+
+#[test]
+fn a_wrapped_agent_is_what_the_user_says() {
+    let home = home_with_agent();
+    let program = ostler().to_str().unwrap();
+    let started = home.json(["start", program, "--as", "standin", "--name", "a", "--json", "--", "stand-in"]);
+    assert_eq!(started["agent"], "standin");
+    let idle = wait(&home, "idle");
+    assert_eq!(idle["because"][0], "screen: rule composer");
+    home.run(["start", program, "--as", "nobody"])
+        .fails(2, &["no agent is called \"nobody\"", "ostler agents list"]);
+}
