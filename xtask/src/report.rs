@@ -41,14 +41,16 @@ pub fn recordings(dir: &Path) -> Result<Vec<PathBuf>> {
 /// Replays a recording and scores what was said.
 pub fn row(ostler: &Path, dir: &Path) -> Result<Row> {
     let truth: Truth = serde_json::from_slice(&std::fs::read(dir.join(recording::TRUTH))?)?;
-    let said = replay(ostler, &dir.join(recording::FILE));
+    let mute = dir.extension().is_some_and(|variant| variant == "mute");
+    let said = replay(ostler, &dir.join(recording::FILE), mute);
     let score = said.map(|said| score(&truth, &said)).map_err(|error| format!("{error:#}"));
     Ok(Row { truth, score })
 }
 
 /// What `ostler replay` says of a recording.
-pub fn replay(ostler: &Path, cast: &Path) -> Result<Vec<Said>> {
-    let output = Command::new(ostler).arg("replay").arg(cast).arg("--json").output()?;
+pub fn replay(ostler: &Path, cast: &Path, mute: bool) -> Result<Vec<Said>> {
+    let mute = mute.then_some("--mute");
+    let output = Command::new(ostler).arg("replay").arg(cast).arg("--json").args(mute).output()?;
     if !output.status.success() {
         bail!("{}", String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("replay failed"));
     }

@@ -165,6 +165,15 @@ impl Agent {
         if self.preset.title.is_empty() { &self.name } else { &self.preset.title }
     }
 
+    /// What to expect of this version of the agent in a terminal that says nothing of program status.
+    pub fn expectations_unanswered(&self, version: Option<&Version>) -> Expectations {
+        let expectations = self.expectations(version);
+        Expectations {
+            status: expectations.status && self.preset.status.speaks == Speaks::Always,
+            ..expectations
+        }
+    }
+
     /// What to expect of this version of the agent.
     pub fn expectations(&self, version: Option<&Version>) -> Expectations {
         Expectations {

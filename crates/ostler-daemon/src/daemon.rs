@@ -112,7 +112,7 @@ impl Daemon {
             executable: executable.into(),
             sessions: Sessions::default(),
             hooks: Arc::new(Hooks::default()),
-            knowledge: Arc::new(Knowledge::new(&home)),
+            knowledge: Arc::new(Knowledge::new(&home, answer_status)),
             transcripts: Transcripts::default(),
             answer_status,
             home: Arc::new(home),

@@ -26,6 +26,8 @@ type Key = (Option<String>, Option<String>, Option<PathBuf>);
 #[derive(Debug)]
 pub(crate) struct Knowledge {
     home: Home,
+    /// Whether terminals answer the query for program status.
+    answers_status: bool,
     known: Mutex<HashMap<Key, Known>>,
     /// Counts how often files have changed.
     edition: watch::Sender<u64>,
@@ -34,9 +36,10 @@ pub(crate) struct Knowledge {
 }
 
 impl Knowledge {
-    pub(crate) fn new(home: &Home) -> Self {
+    pub(crate) fn new(home: &Home, answers_status: bool) -> Self {
         Self {
             home: home.clone(),
+            answers_status,
             known: Mutex::default(),
             edition: watch::Sender::new(0),
             reads: watch::Sender::new(0),
@@ -68,7 +71,11 @@ impl Knowledge {
         Known {
             book: Arc::new(book.unwrap_or_default()),
             settings: settings_for(&agent, crate::settings::load(&self.home, cwd).detector),
-            expectations: agent.expectations(version.as_ref()),
+            expectations: if self.answers_status {
+                agent.expectations(version.as_ref())
+            } else {
+                agent.expectations_unanswered(version.as_ref())
+            },
             agent,
         }
     }

@@ -112,6 +112,9 @@ pub(crate) struct Replay {
     /// Its version [default: the recording's]
     #[arg(long, value_name = "VERSION")]
     pub(crate) agent_version: Option<String>,
+    /// The terminal did not answer the agent's query for program status (OSC 7501)
+    #[arg(long)]
+    pub(crate) mute: bool,
     /// Print one JSON object per change
     #[arg(long)]
     pub(crate) json: bool,

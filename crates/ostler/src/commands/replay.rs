@@ -57,7 +57,12 @@ pub(crate) fn run(args: &Replay) -> Result<ExitCode, CommandError> {
             continue;
         }
         let settings = settings_for(agent, Settings::default());
-        let changes = replay(&recording, book, settings, agent.expectations(version.as_ref()));
+        let expectations = if args.mute {
+            agent.expectations_unanswered(version.as_ref())
+        } else {
+            agent.expectations(version.as_ref())
+        };
+        let changes = replay(&recording, book, settings, expectations);
         let named = (args.files.len() > 1).then(|| file.display().to_string());
         print(&changes, named.as_deref(), args.json)?;
     }
