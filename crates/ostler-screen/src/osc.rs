@@ -151,12 +151,12 @@ mod tests {
     #[test]
     fn program_status_reads_every_field() {
         let blocked =
-            status("7501;state=blocked:app=codex:kind=permission:msg=UnVuIHJtPw==:id=42:later=x").unwrap();
+            status("7501;state=blocked:app=agent:kind=permission:msg=UnVuIHJtPw==:id=42:later=x").unwrap();
         assert_eq!(
             blocked,
             ProgramStatus {
                 state: ProgramState::Blocked,
-                app: Some("codex".into()),
+                app: Some("agent".into()),
                 kind: Some(BlockKind::Permission),
                 message: Some("Run rm?".into()),
                 id: Some("42".into()),
