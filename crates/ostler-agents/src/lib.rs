@@ -22,6 +22,7 @@ mod replay;
 mod rule;
 mod rulebook;
 mod shown;
+mod sight;
 pub mod transcript;
 pub mod version;
 
@@ -38,3 +39,4 @@ pub use registry::{Agent, BUILT_IN, Capability, GENERIC, Registry};
 pub use replay::{Change, replay};
 pub use rule::{Answer, Condition, RuleSpec};
 pub use rulebook::{RuleBook, RuleError};
+pub use sight::{Body, Placeholder};

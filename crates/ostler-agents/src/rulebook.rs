@@ -112,6 +112,23 @@ impl RuleBook {
         Ok(Self { set, patterns, rules, telling, composer })
     }
 
+    /// Whether the agent's composer can be recognised.
+    pub fn knows_composer(&self) -> bool {
+        self.composer.is_some()
+    }
+
+    /// Whether a row of the composer looks as if nothing was written in it.
+    pub(crate) fn is_empty_composer_row(&self, text: &str) -> bool {
+        let empty = self.composer.as_ref().and_then(|composer| composer.empty);
+        empty.is_some_and(|empty| self.patterns[empty].is_match(text))
+    }
+
+    /// Where, in the first row of a composer, that begins which was written in it.
+    pub(crate) fn prompt_end(&self, text: &str) -> usize {
+        let row = self.composer.as_ref().map(|composer| &self.patterns[composer.row]);
+        row.and_then(|row| row.find(text)).map_or(0, |prompt| prompt.end())
+    }
+
     /// The ids of the rules, in the order in which they count.
     pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| &*rule.id)

@@ -8,21 +8,27 @@
 //! not be lost, and performs the actions; their results come back as events. Nothing here reads a clock,
 //! a file or the environment, so every decision can be replayed and tested in microseconds.
 //!
+//! - [`delivery`]: one message on its way into an agent; [`queue`]: which message is next.
+//! - [`detector`]: what an agent is doing.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
+pub mod delivery;
 pub mod detector;
 pub mod environment;
 pub mod fact;
 pub mod lifecycle;
 pub mod name;
+pub mod proof;
+pub mod queue;
 pub mod state;
 pub mod time;
 pub mod typing;
 
 pub use fact::{Asking, Fact, Failure, Usage};
 pub use name::SessionName;
+pub use proof::Proof;
 pub use state::State;
 pub use time::Timestamp;

@@ -1,0 +1,92 @@
+use ostler_screen::Size;
+
+use super::*;
+use crate::{Preset, Reader};
+use std::sync::Arc;
+
+const PRESET: &str = r#"
+[composer]
+row = '^❯'
+above = '^─{10,}'
+below = '^─{10,}'
+"#;
+
+/// The sight of a text in a composer with these rows.
+fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {
+    let preset: Preset = toml::from_str(PRESET).unwrap();
+    let book = Arc::new(RuleBook::new(&preset, None, None).unwrap());
+    let mut screen = Screen::new(Size::clamped(40, 20), 0);
+    let frame = "─".repeat(40);
+    let drawn = format!("hello\r\n{frame}\r\n❯ {}\r\n{frame}\r\n? for help", rows.join("\r\n  "));
+    screen.feed(drawn.as_bytes());
+    let mut reader = Reader::new(book.clone());
+    reader.look(&mut screen);
+    let mark = Placeholder::new(r"\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]|\[Pasted (?P<chars>\d+) chars\]");
+    let earlier: Vec<Body> = earlier.iter().map(|text| Body::new(text)).collect();
+    Body::new(text).sight(&screen, &book, reader.composer().unwrap(), mark.as_ref(), &earlier)
+}
+
+#[test]
+fn a_text_is_recognised_however_it_is_laid_out() {
+    for (text, rows) in [
+        ("fix the bug", &["fix the bug"][..]),
+        ("fix the\n\n\tbug", &["fix the", "", "    bug"]),
+        ("a long line that is wrapped somewhere", &["a long line that is wra", "pped somewhere"]),
+        ("cafe\u{301} │ ok", &["café | ok"]),
+        ("!?", &["!?"]),
+        ("🦀", &["🦀"]),
+    ] {
+        assert_eq!(sight(text, rows, &[]), Sight::Ours, "{text:?}");
+    }
+}
+
+#[test]
+fn nothing_a_part_and_something_else_are_told_apart() {
+    assert_eq!(sight("fix the bug", &[""], &[]), Sight::Empty);
+    assert_eq!(sight("fix the bug", &["\x1b[2mTry something\x1b[0m"], &[]), Sight::Empty, "faint text");
+    assert_eq!(sight("fix the bug", &["fix th"], &[]), Sight::Part);
+    assert_eq!(sight("fix the bug", &["xfix the bug"], &[]), Sight::Foreign);
+    assert_eq!(sight("fix the bug", &["fix the bugfix the bug"], &[]), Sight::Foreign, "twice is not ours");
+    assert_eq!(sight("fix the bug", &["something"], &["something"]), Sight::Earlier);
+}
+
+#[test]
+fn a_mark_stands_for_a_text_of_its_size() {
+    let text = "word ".repeat(60) + &"\nline".repeat(26);
+    assert_eq!(sight(&text, &["[Pasted text #1 +26 lines]"], &[]), Sight::Ours);
+    assert_eq!(sight(&text, &["[Pasted text #1 +27 lines]"], &[]), Sight::Ours, "lines, not breaks");
+    assert_eq!(sight(&text, &["[Pasted text #1 +29 lines]"], &[]), Sight::Foreign);
+    assert_eq!(sight(&text, &["[Pasted text #1 +26 lines] more"], &[]), Sight::Foreign);
+    assert_eq!(sight(&text, &["[Pasted text #1]"], &[]), Sight::Ours);
+    assert_eq!(sight("short", &["[Pasted text #1]"], &[]), Sight::Foreign);
+    let count = text.chars().count();
+    assert_eq!(sight(&text, &[&format!("[Pasted {count} chars]")], &[]), Sight::Ours);
+    assert_eq!(sight(&text, &[&format!("[Pasted {} chars]", count + 1)], &[]), Sight::Foreign);
+}
+
+#[test]
+fn the_end_of_a_tall_text_is_enough() {
+    let lines: Vec<String> = (0..30).map(|number| format!("line {number}")).collect();
+    let text = lines.join("\n");
+    let shown: Vec<&str> = lines[20..].iter().map(String::as_str).collect();
+    assert_eq!(sight(&text, &shown, &[]), Sight::Ours);
+    let head: Vec<&str> = lines[..10].iter().map(String::as_str).collect();
+    assert_eq!(sight(&text, &head, &[]), Sight::Part);
+}
+
+#[test]
+fn echoes_are_counted() {
+    let mut screen = Screen::new(Size::clamped(40, 10), 0);
+    screen.feed(b"> go on\r\n\r\n> go on\r\nreply\r\n");
+    let body = Body::new("go on");
+    assert_eq!((body.echoes(&screen, 10), body.echoes(&screen, 2), body.echoes(&screen, 0)), (2, 1, 0));
+}
+
+#[test]
+fn where_no_composer_is_known_the_cursor_shows_it() {
+    let mut screen = Screen::new(Size::clamped(40, 10), 0);
+    screen.feed(b"$ make te");
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen), Sight::Hidden);
+    screen.feed(b"st");
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen), Sight::Ours);
+}

@@ -1,0 +1,100 @@
+//! Whether text may be typed into an agent now.
+
+use crate::State;
+
+use super::Mode;
+
+/// What is known about an agent at the moment somebody wants to type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Situation {
+    /// What it is doing.
+    pub state: State,
+    /// Its terminal's holder can be reached.
+    pub reachable: bool,
+    /// A person typed a moment ago.
+    pub person: bool,
+    /// Its screen was never understood, and there are no rules for it: after a while that is as good as it gets.
+    pub unrecognised: bool,
+}
+
+/// Why nothing may be typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shut {
+    /// The terminal's holder does not answer.
+    Unreachable,
+    /// The program has ended.
+    Ended,
+    /// It is not ready yet.
+    Starting,
+    /// It is at work.
+    Working,
+    /// It waits for a person: whatever is typed would be an answer.
+    Blocked,
+    /// Its quota is used up.
+    Limited,
+    /// Nobody knows what it is doing.
+    Unknown,
+    /// A person is typing.
+    Person,
+    /// Something stands in the composer that is not ours.
+    Draft,
+    /// Its terminal collects lines: the program does not read keys now.
+    Cooked,
+}
+
+impl Shut {
+    /// The reason for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreachable => "the holder of its terminal does not answer",
+            Self::Ended => "the program has ended",
+            Self::Starting => "the agent is not ready yet",
+            Self::Working => "the agent is working",
+            Self::Blocked => "the agent waits for a person; whatever is typed now would be an answer",
+            Self::Limited => "the agent's quota is used up; --mode now types all the same",
+            Self::Unknown => "nobody knows what the program is doing; --mode now types all the same",
+            Self::Person => "a person is typing",
+            Self::Draft => "something stands in the composer that is not this message",
+            Self::Cooked => "its terminal is in cooked mode: the agent does not read keys now",
+        }
+    }
+}
+
+impl Situation {
+    /// Whether a message may be typed; not what the composer says about it.
+    pub fn admits(self, mode: Mode) -> Result<(), Shut> {
+        if self.state == State::Exited {
+            return Err(Shut::Ended);
+        }
+        if !self.reachable {
+            return Err(Shut::Unreachable);
+        }
+        if self.person {
+            return Err(Shut::Person);
+        }
+        let busy = |allowed: bool| if allowed { Ok(()) } else { Err(Shut::Working) };
+        match self.state {
+            State::Idle | State::Watching | State::Error => Ok(()),
+            State::Working => busy(matches!(mode, Mode::Queue | Mode::Now)),
+            // Never, in no mode.
+            State::Blocked => Err(Shut::Blocked),
+            State::Starting => Err(Shut::Starting),
+            State::Limited if mode == Mode::Now => Ok(()),
+            State::Limited => Err(Shut::Limited),
+            State::Unknown if self.unrecognised || mode == Mode::Now => Ok(()),
+            State::Unknown => Err(Shut::Unknown),
+            State::Exited => Err(Shut::Ended),
+        }
+    }
+
+    /// Whether Enter may be pressed behind text of ours that is seen in the composer.
+    pub fn admits_enter(self) -> Result<(), Shut> {
+        match self.state {
+            State::Exited => Err(Shut::Ended),
+            State::Blocked => Err(Shut::Blocked),
+            _ if !self.reachable => Err(Shut::Unreachable),
+            _ if self.person => Err(Shut::Person),
+            _ => Ok(()),
+        }
+    }
+}

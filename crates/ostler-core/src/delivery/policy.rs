@@ -1,0 +1,67 @@
+//! How long things may take, and how often they are tried.
+
+use std::time::Duration;
+
+/// The times of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Between the end of the text and Enter: some agents take an Enter that follows too fast for a line break.
+    pub enter_delay: Duration,
+    /// Text that is not seen after this, in a composer at rest, is missing.
+    pub look: Duration,
+    /// A screen that did not change for this long is at rest.
+    pub rest: Duration,
+    /// Enter is pressed again after this, if the text is still there; longer each time.
+    pub enter_again: Duration,
+    /// How often Enter is pressed for one text.
+    pub max_enters: u32,
+    /// What became of an Enter is known after this, or not at all.
+    pub confirm: Duration,
+    /// An agent that tells what prompt it took is waited for this long, when other signs say that it took one.
+    pub word: Duration,
+    /// An agent that was interrupted has this long to come to rest.
+    pub interrupt: Duration,
+    /// How often the text is written.
+    pub max_attempts: u32,
+    /// The terminal must be in raw mode.
+    pub raw_only: bool,
+    /// The agent's composer is known: where it is not, there is nothing to see.
+    pub has_composer: bool,
+    /// It is known how to empty the composer.
+    pub can_clear: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            enter_delay: Duration::from_millis(150),
+            look: Duration::from_secs(5),
+            rest: Duration::from_secs(2),
+            enter_again: Duration::from_millis(800),
+            max_enters: 12,
+            confirm: Duration::from_secs(20),
+            word: Duration::from_secs(2),
+            interrupt: Duration::from_secs(10),
+            max_attempts: 5,
+            raw_only: true,
+            has_composer: true,
+            can_clear: false,
+        }
+    }
+}
+
+/// Pauses between attempts; the last one is for all that follow.
+const BACKOFF: [u64; 5] = [1, 2, 5, 10, 30];
+
+/// The pause after so many failed attempts.
+pub(super) fn backoff(attempts: u32) -> Duration {
+    let index = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX).min(BACKOFF.len() - 1);
+    Duration::from_secs(BACKOFF[index])
+}
+
+impl Policy {
+    /// The pause before Enter is pressed once more.
+    pub(super) fn enter_pause(&self, enters: u32) -> Duration {
+        self.enter_again * (1 << enters.saturating_sub(1).min(3))
+    }
+}

@@ -1,0 +1,309 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::State;
+
+const IDLE: Situation = Situation { state: State::Idle, reachable: true, person: false, unrecognised: false };
+
+fn policy() -> Policy {
+    Policy { can_clear: true, ..Policy::default() }
+}
+
+fn view(state: State, sight: Sight) -> View {
+    View {
+        situation: Situation { state, ..IDLE },
+        sight,
+        at_work: false,
+        echoed: false,
+        tells_prompts: false,
+        changed: Timestamp(0),
+    }
+}
+
+/// Plays a table of moments, events and views, and returns what was done and when.
+fn play(delivery: &mut Delivery, table: &[(u64, Event, View)]) -> Vec<(u64, Action)> {
+    let mut done = Vec::new();
+    for (at, event, view) in table {
+        done.extend(delivery.handle(*event, view, Timestamp(*at)).into_iter().map(|action| (*at, action)));
+    }
+    done
+}
+
+const RAW: Event = Event::Inspected { cooked: false, pending: 0 };
+
+/// A delivery whose text was typed at 10.
+fn written() -> Delivery {
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let idle = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(0, Event::Looked, idle), (1, RAW, idle), (10, Event::Typed, idle)]);
+    let proof = Action::Prove(Proof::Written, Because::Ledger);
+    assert_eq!(done, [(0, Action::Inspect), (1, Action::Type(Write::Body)), (10, proof)]);
+    delivery
+}
+
+/// A delivery whose Enter was typed at 210.
+fn entered() -> Delivery {
+    let mut delivery = written();
+    let ours = view(State::Idle, Sight::Ours);
+    let done = play(
+        &mut delivery,
+        &[(60, Event::Looked, ours), (160, Event::Looked, ours), (210, Event::Typed, ours)],
+    );
+    let seen = Action::Prove(Proof::Seen, Because::Composer);
+    assert_eq!(done, [(60, seen), (160, Action::Type(Write::Enter))]);
+    delivery
+}
+
+#[test]
+fn the_usual_way() {
+    let mut delivery = entered();
+    let work = View { at_work: true, ..view(State::Working, Sight::Empty) };
+    let done = play(&mut delivery, &[(300, Event::Looked, work)]);
+    assert_eq!(done, [(300, Action::Prove(Proof::Submitted, Because::WentToWork))]);
+    assert!(delivery.is_done());
+}
+
+#[test]
+fn the_agents_own_word_is_the_best_proof() {
+    let mut delivery = entered();
+    let work = View { at_work: true, tells_prompts: true, ..view(State::Working, Sight::Empty) };
+    assert_eq!(play(&mut delivery, &[(300, Event::Looked, work)]), []);
+    assert_eq!(delivery.deadline(), Some(Timestamp(2_300)));
+    let told = Event::Told { by: Witness::Hook };
+    let proof = Action::Prove(Proof::Submitted, Because::Told(Witness::Hook));
+    assert_eq!(play(&mut delivery.clone(), &[(400, told, work)]), [(400, proof)]);
+    // It may stay away; then other signs do.
+    let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
+    assert_eq!(play(&mut delivery, &[(2_300, Event::Looked, work)]), [(2_300, proof)]);
+}
+
+#[test]
+fn every_gate_keeps_text_out() {
+    for (state, shut) in [
+        (State::Starting, Shut::Starting),
+        (State::Working, Shut::Working),
+        (State::Blocked, Shut::Blocked),
+        (State::Limited, Shut::Limited),
+        (State::Unknown, Shut::Unknown),
+    ] {
+        let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+        assert_eq!(play(&mut delivery, &[(0, Event::Looked, view(state, Sight::Empty))]), []);
+        assert_eq!(delivery.shut(), Some(shut));
+    }
+    let mut delivery = Delivery::new(Mode::Now, policy());
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, view(State::Blocked, Sight::Empty))]), []);
+    assert_eq!(delivery.shut(), Some(Shut::Blocked), "in no mode is a dialog answered");
+    for sight in [Sight::Foreign, Sight::Ours, Sight::Part] {
+        assert_eq!(play(&mut delivery, &[(0, Event::Looked, view(State::Idle, sight))]), []);
+        assert_eq!(delivery.shut(), Some(Shut::Draft), "nobody's draft is submitted: {sight:?}");
+    }
+    let person = View { situation: Situation { person: true, ..IDLE }, ..view(State::Idle, Sight::Empty) };
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, person)]), []);
+    assert_eq!(delivery.shut(), Some(Shut::Person));
+}
+
+#[test]
+fn a_cooked_terminal_is_asked_again_later() {
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let idle = view(State::Idle, Sight::Empty);
+    let cooked = Event::Inspected { cooked: true, pending: 0 };
+    let done = play(&mut delivery, &[(0, Event::Looked, idle), (1, cooked, idle)]);
+    assert_eq!(done, [(0, Action::Inspect)]);
+    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Cooked), Some(Timestamp(801))));
+    assert_eq!(play(&mut delivery, &[(801, Event::Looked, idle)]), [(801, Action::Inspect)]);
+}
+
+#[test]
+fn a_dialog_between_text_and_enter_is_not_answered() {
+    let mut delivery = written();
+    let ours = view(State::Idle, Sight::Ours);
+    let dialog = view(State::Blocked, Sight::Hidden);
+    let done = play(
+        &mut delivery,
+        &[(50, Event::Looked, ours), (100, Event::Looked, dialog), (90_000, Event::Looked, dialog)],
+    );
+    assert_eq!(done, [(50, Action::Prove(Proof::Seen, Because::Composer))]);
+    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Blocked), None), "time does not release it");
+    let done = play(&mut delivery, &[(91_000, Event::Looked, ours)]);
+    assert_eq!(done, [(91_000, Action::Type(Write::Enter))]);
+}
+
+#[test]
+fn a_swallowed_enter_is_repeated_only_while_the_text_stands_there() {
+    let mut delivery = entered();
+    let ours = view(State::Idle, Sight::Ours);
+    assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
+    assert_eq!(delivery.deadline(), Some(Timestamp(1_010)));
+    let done = play(&mut delivery, &[(1_010, Event::Looked, ours), (1_020, Event::Typed, ours)]);
+    assert_eq!(done, [(1_010, Action::Type(Write::Enter))]);
+    let dialog = view(State::Blocked, Sight::Hidden);
+    assert_eq!(play(&mut delivery, &[(9_000, Event::Looked, dialog), (99_000, Event::Looked, dialog)]), []);
+    let gone = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(99_100, Event::Looked, gone)]);
+    assert_eq!(done, [(99_100, Action::Give(Up::Uncertain))], "no sign of what became of it");
+}
+
+#[test]
+fn text_is_typed_again_only_when_it_is_proven_missing() {
+    let mut delivery = written();
+    let gone = view(State::Idle, Sight::Empty);
+    assert_eq!(play(&mut delivery, &[(1_000, Event::Looked, gone)]), []);
+    assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, gone)]), [(5_010, Action::Inspect)]);
+    let unread = Event::Inspected { cooked: false, pending: 7 };
+    assert_eq!(play(&mut delivery, &[(5_011, unread, gone)]), [], "the agent has not read it yet");
+    let done = play(&mut delivery, &[(7_011, Event::Looked, gone), (7_012, RAW, gone)]);
+    assert_eq!(done, [(7_011, Action::Inspect), (7_012, Action::Missed)]);
+    assert_eq!((delivery.deadline(), delivery.proof()), (Some(Timestamp(8_012)), Proof::Queued));
+    let done = play(&mut delivery, &[(8_012, Event::Looked, gone), (8_013, RAW, gone)]);
+    assert_eq!(done, [(8_012, Action::Inspect), (8_013, Action::Type(Write::Body))]);
+    assert_eq!(delivery.attempts(), 2);
+}
+
+#[test]
+fn a_part_of_our_own_text_is_cleared_and_nothing_else() {
+    let mut delivery = written();
+    let part = view(State::Idle, Sight::Part);
+    assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, part)]), [(5_010, Action::Type(Write::Clear))]);
+    let gone = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(5_020, Event::Typed, part), (5_100, Event::Looked, gone)]);
+    assert_eq!(done, [(5_100, Action::Missed)]);
+    let mut delivery = written();
+    let foreign = view(State::Idle, Sight::Foreign);
+    assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, foreign)]), [(5_010, Action::Give(Up::Mixed))]);
+}
+
+#[test]
+fn an_earlier_message_that_came_back_is_cleared_first() {
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let earlier = view(State::Idle, Sight::Earlier);
+    let done = play(&mut delivery, &[(0, Event::Looked, earlier), (1, Event::Typed, earlier)]);
+    assert_eq!(done, [(0, Action::Type(Write::Clear))]);
+    let empty = view(State::Idle, Sight::Empty);
+    assert_eq!(play(&mut delivery, &[(50, Event::Looked, empty)]), [(50, Action::Inspect)]);
+}
+
+#[test]
+fn an_interrupt_stops_the_turn_once_and_waits_for_rest() {
+    let mut delivery = Delivery::new(Mode::Interrupt, policy());
+    let work = view(State::Working, Sight::Empty);
+    let done = play(&mut delivery, &[(0, Event::Looked, work), (5, Event::Typed, work)]);
+    assert_eq!(done, [(0, Action::Type(Write::Interrupt))]);
+    assert_eq!(play(&mut delivery, &[(100, Event::Looked, work)]), []);
+    let idle = view(State::Idle, Sight::Empty);
+    assert_eq!(play(&mut delivery, &[(300, Event::Looked, idle)]), [(300, Action::Inspect)]);
+}
+
+#[test]
+fn after_a_crash_the_ledger_decides() {
+    let resume = |last| {
+        let progress = Progress { attempts: 1, enters: 1, proof: Proof::Written, last };
+        Delivery::resumed(Mode::WhenIdle, policy(), progress, Timestamp(0))
+    };
+    let empty = view(State::Idle, Sight::Empty);
+    let ours = view(State::Idle, Sight::Ours);
+    let body = resume(Some((Write::Body, false)));
+    assert_eq!(play(&mut body.clone(), &[(0, Event::Looked, empty)]), [(0, Action::Inspect)]);
+    let seen = (0, Action::Prove(Proof::Seen, Because::Composer));
+    assert_eq!(play(&mut resume(Some((Write::Body, true))), &[(0, Event::Looked, ours)]), [seen]);
+    assert_eq!(play(&mut resume(Some((Write::Body, true))), &[(0, Event::Looked, empty)]), []);
+    assert_eq!(play(&mut resume(Some((Write::Enter, false))), &[(0, Event::Looked, ours)]), [seen]);
+    let echoed = View { echoed: true, ..empty };
+    let proof = (0, Action::Prove(Proof::Submitted, Because::Echoed));
+    assert_eq!(play(&mut resume(Some((Write::Enter, true))), &[(0, Event::Looked, echoed)]), [proof]);
+    let done = play(&mut resume(Some((Write::Enter, true))), &[(20_000, Event::Looked, empty)]);
+    assert_eq!(done, [(20_000, Action::Give(Up::Uncertain))], "and it is never typed again");
+}
+
+#[test]
+fn what_was_entered_before_the_end_is_uncertain() {
+    let ended = view(State::Exited, Sight::Hidden);
+    assert_eq!(play(&mut written(), &[(20, Event::Looked, ended)]), [(20, Action::Give(Up::Ended))]);
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, ended)]), [(300, Action::Give(Up::Uncertain))]);
+}
+
+/// An agent whose composer works as agents' do, with moods.
+#[derive(Debug, Clone)]
+struct Agent {
+    composer: u32,
+    submitted: u32,
+    working: bool,
+    dialog: bool,
+    changed: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Mood {
+    Takes,
+    Drops,
+    Delays,
+    Dialog,
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_agent_does_the_text_is_submitted_at_most_once(
+        moods in prop::collection::vec(prop::sample::select(vec![Mood::Takes, Mood::Drops, Mood::Delays, Mood::Dialog]), 1..40),
+        pauses in prop::collection::vec(1u64..4_000, 40..120),
+    ) {
+        let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+        let mut agent = Agent { composer: 0, submitted: 0, working: false, dialog: false, changed: 0 };
+        let mut late: Vec<(u64, Write)> = Vec::new();
+        let mut moods = moods.into_iter().cycle();
+        let mut now = 0;
+        let mut proven = false;
+        for pause in pauses {
+            let mut events = vec![Event::Looked];
+            while let Some(event) = events.pop() {
+                let sight = match agent.composer {
+                    _ if agent.dialog => Sight::Hidden,
+                    0 => Sight::Empty,
+                    1 => Sight::Ours,
+                    _ => Sight::Foreign,
+                };
+                let state = match (agent.dialog, agent.working) {
+                    (true, _) => State::Blocked,
+                    (_, true) => State::Working,
+                    _ => State::Idle,
+                };
+                let seen = View { at_work: agent.working, changed: Timestamp(agent.changed), ..view(state, sight) };
+                for action in delivery.handle(event, &seen, Timestamp(now)) {
+                    match action {
+                        Action::Inspect => {
+                            let pending = u32::from(!late.is_empty());
+                            events.push(Event::Inspected { cooked: false, pending });
+                        }
+                        Action::Type(write) => {
+                            prop_assert!(!agent.dialog, "a dialog was answered with {:?}", write);
+                            match moods.next() {
+                                Some(Mood::Drops) => {}
+                                Some(Mood::Delays) => late.push((now + 1_700, write)),
+                                Some(Mood::Dialog) => { agent.dialog = true; agent.changed = now; }
+                                _ => late.push((now, write)),
+                            }
+                            events.push(Event::Typed);
+                        }
+                        Action::Prove(Proof::Submitted, _) => { prop_assert!(agent.submitted == 1); proven = true; }
+                        Action::Prove(..) | Action::Missed | Action::Give(_) => {}
+                    }
+                }
+                late.retain(|(at, write)| {
+                    if *at > now || agent.dialog { return true; }
+                    agent.changed = now;
+                    match write {
+                        Write::Body => agent.composer += 1,
+                        Write::Enter => { agent.submitted += agent.composer; agent.working |= agent.composer > 0; agent.composer = 0; }
+                        Write::Clear => agent.composer = 0,
+                        Write::Interrupt => {}
+                    }
+                    false
+                });
+            }
+            prop_assert!(agent.submitted <= 1, "submitted {} times", agent.submitted);
+            if delivery.is_done() { break; }
+            // Somebody answers dialogs in the end.
+            if agent.dialog && pause > 3_000 { agent.dialog = false; agent.changed = now; }
+            now += pause;
+        }
+        prop_assert!(!proven || agent.submitted == 1);
+    }
+}
