@@ -79,13 +79,24 @@ impl Reader {
         self.composer.as_ref()
     }
 
+    /// Where the composer is at this very moment, also in the middle of a frame.
+    pub fn glance(book: &Arc<RuleBook>, screen: &Screen) -> Option<Composer> {
+        let mut reader = Self::new(book.clone());
+        reader.take_in(screen);
+        reader.composer
+    }
+
     /// Looks at the screen; returns whether it reads differently.
     pub fn look(&mut self, screen: &mut Screen) -> bool {
+        self.changed.clear();
+        screen.drain_changes(&mut self.changed);
+        self.take_in(screen)
+    }
+
+    fn take_in(&mut self, screen: &Screen) -> bool {
         let rows = usize::from(screen.size().rows);
         let mut dirty = false;
         let mut changed = std::mem::take(&mut self.changed);
-        changed.clear();
-        screen.drain_changes(&mut changed);
         if self.blank.len() != rows {
             self.blank = vec![true; rows];
             self.prints = vec![None; rows];

@@ -58,7 +58,11 @@ impl Body {
 
     /// Whether this is the text that an agent says it took: its own words before and behind do not count.
     pub fn is_in(&self, told: &str) -> bool {
-        if self.letters.is_empty() { marks(told).contains(&self.marks) } else { letters(told).contains(&self.letters) }
+        if self.letters.is_empty() {
+            marks(told).contains(&self.marks)
+        } else {
+            letters(told).contains(&self.letters)
+        }
     }
 
     /// Whether an agent that took this text would say so in these words, and no others.

@@ -21,7 +21,8 @@ fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {
     screen.feed(drawn.as_bytes());
     let mut reader = Reader::new(book.clone());
     reader.look(&mut screen);
-    let mark = Placeholder::new(r"\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]|\[Pasted (?P<chars>\d+) chars\]");
+    let mark =
+        Placeholder::new(r"\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]|\[Pasted (?P<chars>\d+) chars\]");
     let earlier: Vec<Body> = earlier.iter().map(|text| Body::new(text)).collect();
     Body::new(text).sight(&screen, &book, reader.composer().unwrap(), mark.as_ref(), &earlier)
 }

@@ -123,7 +123,9 @@ impl Write {
 
     /// The write of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Body, Self::Enter, Self::Clear, Self::Interrupt].into_iter().find(|write| write.as_str() == name)
+        [Self::Body, Self::Enter, Self::Clear, Self::Interrupt]
+            .into_iter()
+            .find(|write| write.as_str() == name)
     }
 }
 
@@ -303,10 +305,9 @@ impl Delivery {
         let (stage, attempts, enters) = match last {
             None => (waiting, attempts, enters),
             Some((Write::Body, true)) => (looking, attempts, enters),
-            Some((Write::Body, false)) => (waiting, attempts.saturating_sub(1), enters),
-            Some((Write::Enter, true)) => {
-                (Stage::Confirming { since: now, at_work: None }, attempts, enters)
-            }
+            // The write may still arrive: what stands in the composer then is ours.
+            Some((Write::Body, false)) => (waiting, attempts, enters),
+            Some((Write::Enter, true)) => (Stage::Confirming { since: now, at_work: None }, attempts, enters),
             Some((Write::Enter, false)) => (looking, attempts, enters.saturating_sub(1)),
             Some((Write::Clear, _)) => (Stage::Clearing { typed: Some(now) }, attempts, enters),
             Some((Write::Interrupt, _)) => (Stage::Interrupting { typed: Some(now) }, attempts, enters),
@@ -314,9 +315,24 @@ impl Delivery {
         Self { stage, attempts, enters, proof, ..Self::new(mode, policy) }
     }
 
+    /// Goes on with other times.
+    pub fn configure(&mut self, policy: Policy) {
+        self.policy = policy;
+    }
+
     /// Nothing of the message is in the terminal: another may go first.
     pub fn is_waiting(&self) -> bool {
         matches!(self.stage, Stage::Waiting { .. })
+    }
+
+    /// It pauses after an attempt that failed.
+    pub fn is_paused(&self, now: Timestamp) -> bool {
+        matches!(self.stage, Stage::Waiting { not_before } if now < not_before)
+    }
+
+    /// Its text is in the terminal, and was not seen yet.
+    pub fn is_looking(&self) -> bool {
+        matches!(self.stage, Stage::Looking { .. })
     }
 
     /// No key of anybody else may come now: text and Enter belong together.
@@ -693,8 +709,8 @@ impl Delivery {
     }
 
     fn told(&mut self, by: Witness, now: Timestamp) -> Vec<Action> {
-        let begun = self.attempts > 0 && !matches!(self.stage, Stage::Waiting { .. } | Stage::Checking);
-        if begun {
+        // Whatever was concluded since: it was typed, and it was taken.
+        if self.attempts > 0 {
             return self.submitted(Because::Told(by));
         }
         self.deadline = Some(now);

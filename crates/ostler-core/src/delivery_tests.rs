@@ -123,7 +123,11 @@ fn a_dialog_between_text_and_enter_is_not_answered() {
         &[(50, Event::Looked, ours), (100, Event::Looked, dialog), (90_000, Event::Looked, dialog)],
     );
     assert_eq!(done, [(50, Action::Prove(Proof::Seen, Because::Composer))]);
-    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Blocked), None), "time does not release it");
+    assert_eq!(
+        (delivery.shut(), delivery.deadline()),
+        (Some(Shut::Blocked), None),
+        "time does not release it"
+    );
     let done = play(&mut delivery, &[(91_000, Event::Looked, ours)]);
     assert_eq!(done, [(91_000, Action::Type(Write::Enter))]);
 }

@@ -13,6 +13,7 @@
 
 mod evidence;
 mod settings;
+mod signs;
 mod verdict;
 mod weigh;
 

@@ -21,8 +21,7 @@ pub enum Proof {
 
 impl Proof {
     /// Every level, the weakest first.
-    pub const ALL: [Self; 5] =
-        [Self::Queued, Self::Written, Self::Seen, Self::Submitted, Self::Acknowledged];
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Written, Self::Seen, Self::Submitted, Self::Acknowledged];
 
     /// The name on the command line, in JSON and in the store.
     pub fn as_str(self) -> &'static str {

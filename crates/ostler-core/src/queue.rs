@@ -63,14 +63,14 @@ pub struct Waiting {
     pub since: Timestamp,
     /// When it is of no use any more.
     pub expires: Option<Timestamp>,
-    /// Not before this moment, after an attempt that failed.
-    pub not_before: Timestamp,
+    /// It pauses after an attempt that failed.
+    pub paused: bool,
 }
 
 /// The message to take in hand, if one can be: of those that may be typed now, the most urgent; else the most urgent.
 pub fn next(waiting: &[Waiting], situation: Situation, now: Timestamp) -> Option<u64> {
     let key = |message: &&Waiting| {
-        let admitted = message.not_before <= now && may(message.mode, situation);
+        let admitted = !message.paused && may(message.mode, situation);
         let rank = message.priority.rank(now.since(message.since));
         (admitted, rank, std::cmp::Reverse(message.order))
     };
@@ -103,7 +103,7 @@ mod tests {
 
     fn message(order: u64, priority: Priority, mode: Mode, since: u64) -> Waiting {
         let since = Timestamp(since);
-        Waiting { order, priority, mode, since, expires: None, not_before: Timestamp(0) }
+        Waiting { order, priority, mode, since, expires: None, paused: false }
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(next(&waiting, situation(State::Working), Timestamp(0)), Some(2));
         assert_eq!(next(&waiting[..1], situation(State::Working), Timestamp(0)), Some(1));
         assert_eq!(next(&waiting[1..], situation(State::Blocked), Timestamp(0)), Some(2));
-        let paused = Waiting { not_before: Timestamp(50), ..waiting[1] };
+        let paused = Waiting { paused: true, ..waiting[1] };
         assert_eq!(next(&[waiting[0], paused], situation(State::Idle), Timestamp(0)), Some(1));
     }
 

@@ -1,20 +1,20 @@
 //! One client of the daemon.
 
+mod messages;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ostler_core::State;
 use ostler_protocol::frame::FrameError;
 use ostler_protocol::{
-    DaemonInfo, ErrorKind, EventInfo, Explanation, PROTOCOL, Problem, Proof, Request, Response, SessionInfo,
+    DaemonInfo, ErrorKind, EventInfo, Explanation, PROTOCOL, Problem, Request, Response, SessionInfo,
 };
-use ostler_store::Store;
 use tokio::net::UnixStream;
-use tokio::sync::oneshot;
 
 use crate::daemon::Control;
 use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
-use crate::session::{Command, SendCommand, ended_info, message_info, reused_id, store_problem};
+use crate::session::{Command, ended_info, store_problem};
 use crate::{clock, hooks, start, stop, view};
 
 /// Most events in one answer.
@@ -88,10 +88,15 @@ impl Connection {
             Request::List { all } => self.list(all).await,
             Request::Status { name } => self.status(&name).await.map(session),
             Request::Explain { name } => self.explain(&name).await,
-            Request::Send { name, id, wait } => {
+            Request::Send { name, id, wait, terms } => {
                 let body = self.stream.next().await?.bytes()?;
-                self.send(&name, id, body, wait).await?
+                self.send(&name, messages::Sent { id, body, terms }, wait).await?
             }
+            Request::Messages { name, all } => self.messages(name, all).await,
+            Request::RetryMessage { id, name } => self.retry_message(&id, name.as_deref()).await,
+            Request::DropMessage { id, name } => self.drop_message(&id, name.as_deref()).await,
+            Request::Acknowledge { id, session } => self.acknowledge(&id, session.as_deref()).await,
+            Request::Metrics => self.metrics().await,
             Request::Wait { name, states } => self.wait(&name, &states).await?.map(session),
             Request::Stop { name, grace_ms } => stop::stop(&self.shared, &name, grace_ms).await.map(session),
             Request::Events { name, after, follow } => self.events(name, after, follow).await?,
@@ -180,74 +185,9 @@ impl Connection {
             .ok_or_else(|| Problem::new(ErrorKind::Internal, "the session has no record"))
     }
 
-    async fn send(
-        &mut self,
-        name: &str,
-        id: String,
-        body: Vec<u8>,
-        wait: Proof,
-    ) -> Result<Result<Response, Problem>, FrameError> {
-        if body.len() > ostler_hold::wire::MAX_INPUT {
-            let limit = ostler_hold::wire::MAX_INPUT;
-            let problem =
-                Problem::new(ErrorKind::Usage, format!("{} bytes are too many for one message", body.len()))
-                    .hint(format!("send at most {limit} bytes at a time"));
-            return Ok(Err(problem));
-        }
-        let handle = match self.shared.find(name).await {
-            Ok(Found::Live(handle)) => handle,
-            Ok(Found::Ended(session)) => {
-                return Ok(self.known_message(session.start.id, session.start.name, id, body).await);
-            }
-            Err(problem) => return Ok(Err(problem)),
-        };
-        let (queued, recorded) = oneshot::channel();
-        let (settled, outcome) = oneshot::channel();
-        let command = SendCommand { id: id.clone(), body: body.clone(), queued, settled };
-        let recorded = match handle.tell(Command::Send(Box::new(command))).await {
-            Ok(()) => recorded.await.ok(),
-            Err(_) => None,
-        };
-        let message = match recorded {
-            None => return Ok(self.known_message(handle.id, handle.name, id, body).await),
-            Some(Err(problem)) => return Ok(Err(problem)),
-            Some(Ok(message)) => message,
-        };
-        if wait == Proof::Queued || message.proof >= wait {
-            return Ok(Ok(Response::Message(message)));
-        }
-        // The client may give up while the program does not read.
-        tokio::select! {
-            settled = outcome => match settled {
-                Ok(message) => Ok(Ok(Response::Message(message))),
-                Err(_) => Ok(self.known_message(handle.id, handle.name, id, body).await),
-            },
-            left = self.left() => Err(left),
-        }
-    }
-
     /// Completes when the client leaves, or says something before it has its answer, which none of ours does.
     async fn left(&mut self) -> FrameError {
         self.stream.next().await.err().unwrap_or(FrameError::Unexpected)
-    }
-
-    /// A message to a session that has ended: it may have arrived before.
-    async fn known_message(
-        &self,
-        session: String,
-        name: String,
-        id: String,
-        body: Vec<u8>,
-    ) -> Result<Response, Problem> {
-        let look = move |store: &mut Store| {
-            Ok(store.message(&session, &id)?.zip(Some(store.has_body(&session, &id, &body)?)))
-        };
-        match self.shared.store.run(look).await.map_err(|error| store_problem(&error))? {
-            Some((message, false)) => Err(reused_id(&message.id)),
-            Some((message, true)) => Ok(Response::Message(message_info(&name, &message))),
-            None => Err(Problem::new(ErrorKind::Ended, format!("session {name:?} has ended"))
-                .hint(format!("ostler status {name} says how; ostler start begins a new one"))),
-        }
     }
 
     async fn wait(

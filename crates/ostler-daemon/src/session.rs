@@ -1,13 +1,15 @@
 //! A session: the actor that owns it, and tickets to the actor.
 
 mod actor;
+mod deliveries;
 mod ended;
 mod info;
+mod keys;
 mod output;
 
 use ostler_core::{State, Timestamp};
 use ostler_hold::SessionDir;
-use ostler_protocol::{Explanation, MessageInfo, Problem, SessionInfo};
+use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
 use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -28,6 +30,14 @@ pub(crate) enum Command {
     Look(oneshot::Sender<Look>),
     /// Type a message.
     Send(Box<SendCommand>),
+    /// Tell about a message that is under way.
+    Message { id: String, answer: oneshot::Sender<Option<MessageInfo>> },
+    /// Try a message again that was given up.
+    RetryMessage { id: String, answer: oneshot::Sender<Result<MessageInfo, Problem>> },
+    /// Give up a message that is under way.
+    DropMessage { id: String, answer: oneshot::Sender<Result<MessageInfo, Problem>> },
+    /// The agent has a message, as it says itself.
+    Acknowledge { id: String, answer: oneshot::Sender<Result<MessageInfo, Problem>> },
     /// Type a person's keys.
     Keys(Vec<u8>),
     /// A viewer who types has a terminal of this size.
@@ -47,9 +57,12 @@ pub(crate) enum Command {
 pub(crate) struct SendCommand {
     pub(crate) id: String,
     pub(crate) body: Vec<u8>,
+    pub(crate) terms: SendTerms,
+    /// Answer when this much is proven.
+    pub(crate) wait: Proof,
     /// Gets the message when it is recorded.
     pub(crate) queued: oneshot::Sender<Result<MessageInfo, Problem>>,
-    /// Gets the message when it is settled.
+    /// Gets the message when that much is proven, or never will be.
     pub(crate) settled: oneshot::Sender<MessageInfo>,
 }
 

@@ -15,10 +15,11 @@ mod response;
 
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
-pub use request::{Request, Since, StartRequest, ViewRequest};
+pub use ostler_core::Proof;
+pub use request::{Request, SendTerms, Since, StartRequest, ViewRequest};
 pub use response::{
-    DaemonInfo, ErrorKind, EventInfo, ExitInfo, Explanation, MessageInfo, Problem, Proof, Response, RuleInfo,
-    SessionInfo, SignalInfo, TerminalInfo,
+    DaemonInfo, ErrorKind, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, Problem, Response,
+    RuleInfo, SessionInfo, SignalInfo, TerminalInfo,
 };
 
 /// Number of the protocol this build speaks.

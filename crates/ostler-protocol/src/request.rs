@@ -1,11 +1,12 @@
 //! What a client asks.
 
-use ostler_core::{SessionName, State};
+use ostler_core::delivery::Mode;
+use ostler_core::queue::Priority;
+use ostler_core::{Proof, SessionName, State};
 use serde::{Deserialize, Serialize};
 
 use crate::hook::HookReport;
 use crate::os_text::OsText;
-use crate::response::Proof;
 
 /// A request to the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -44,7 +45,7 @@ pub enum Request {
         /// Rows.
         rows: u16,
     },
-    /// Sends bytes; a frame with the body follows.
+    /// Sends a message; a frame with the body follows.
     Send {
         /// The session's name or id.
         name: String,
@@ -52,7 +53,39 @@ pub enum Request {
         id: String,
         /// Answer when this much is proven.
         wait: Proof,
+        /// How it is to be delivered.
+        terms: SendTerms,
     },
+    /// Lists messages.
+    Messages {
+        /// Only of this session.
+        name: Option<String>,
+        /// Those that arrived too.
+        all: bool,
+    },
+    /// Tries a message again that was given up.
+    RetryMessage {
+        /// Its id.
+        id: String,
+        /// The session's name or id, if the id alone does not tell.
+        name: Option<String>,
+    },
+    /// Gives up a message that is under way.
+    DropMessage {
+        /// Its id.
+        id: String,
+        /// The session's name or id, if the id alone does not tell.
+        name: Option<String>,
+    },
+    /// Confirms a message on behalf of the agent that got it.
+    Acknowledge {
+        /// The message's id.
+        id: String,
+        /// Id of the session that the agent runs in, if it is known.
+        session: Option<String>,
+    },
+    /// Tells what became of all messages, and what sessions there are.
+    Metrics,
     /// Answers when the session is in one of these states, or can no longer be.
     Wait {
         /// The session's name or id.
@@ -82,6 +115,28 @@ pub enum Request {
     Daemon,
     /// Ends the daemon; sessions go on.
     Shutdown,
+}
+
+/// How a message is to be delivered.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SendTerms {
+    /// Type the bytes as they are; otherwise it is a prompt for an agent.
+    pub raw: bool,
+    /// Who sends it.
+    #[serde(default)]
+    pub sender: String,
+    /// How urgent it is.
+    #[serde(default)]
+    pub priority: Priority,
+    /// When it may be typed.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Ask the agent to confirm it.
+    #[serde(default)]
+    pub ack: bool,
+    /// Give it up if it was not typed within so many milliseconds.
+    #[serde(default)]
+    pub expires_ms: Option<u64>,
 }
 
 /// A program to start.

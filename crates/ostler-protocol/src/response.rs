@@ -1,7 +1,7 @@
 //! What the daemon answers.
 
 use jiff::Timestamp;
-use ostler_core::State;
+use ostler_core::{Proof, State};
 use serde::{Deserialize, Serialize};
 
 /// An answer of the daemon.
@@ -44,7 +44,14 @@ pub enum Response {
         session: Box<SessionInfo>,
     },
     /// A message.
-    Message(MessageInfo),
+    Message(Box<MessageInfo>),
+    /// Several messages.
+    Messages {
+        /// Oldest first.
+        messages: Vec<MessageInfo>,
+    },
+    /// What became of all messages, and what sessions there are.
+    Metrics(Box<Metrics>),
     /// What happened.
     Events {
         /// Oldest first.
@@ -212,26 +219,6 @@ pub struct ExitInfo {
     pub max_rss_kib: u64,
 }
 
-/// How sure it is that a message arrived. Each level includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Proof {
-    /// Recorded; nothing was typed yet.
-    Queued,
-    /// Every byte is in the program's terminal.
-    Written,
-}
-
-impl Proof {
-    /// The name on the command line and in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Written => "written",
-        }
-    }
-}
-
 /// A message and what is known of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MessageInfo {
@@ -239,17 +226,50 @@ pub struct MessageInfo {
     pub id: String,
     /// The session's name.
     pub session: String,
+    /// Whether anything is still to be done for it: `queued`, `delivered`, `failed` or `uncertain`.
+    pub state: String,
     /// What is proven.
     pub proof: Proof,
-    /// By what.
+    /// By what, oldest first.
     pub evidence: Vec<String>,
-    /// How often it was offered to the terminal's holder.
+    /// How often its text was typed.
     pub attempts: u32,
-    /// Why it never will arrive.
+    /// How often Enter was pressed for it.
+    pub enters: u32,
+    /// Why it is not typed now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
+    /// Why it did not arrive, or why that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Another way that it took: `file`, `notification`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalated: Option<String>,
+    /// Who sent it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sender: String,
+    /// How urgent it is.
+    pub priority: ostler_core::queue::Priority,
+    /// When it may be typed.
+    pub mode: ostler_core::delivery::Mode,
+    /// It is typed as it is, and is no prompt.
+    pub raw: bool,
+    /// When it was sent.
+    pub created: Timestamp,
+    /// Seconds from sending to submission.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed: Option<f64>,
     /// Length of the body.
     pub bytes: usize,
+}
+
+/// What became of all messages, and what sessions there are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Counts of messages, by what became of them.
+    pub deliveries: serde_json::Map<String, serde_json::Value>,
+    /// Running sessions by state.
+    pub sessions: std::collections::BTreeMap<String, u64>,
 }
 
 /// Something that happened.

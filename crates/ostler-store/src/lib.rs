@@ -6,6 +6,7 @@
 //! of it are one transaction, committed before anybody acts on them. `synchronous=NORMAL` keeps every commit
 //! through the death of the process; a power cut may take the last few, and takes the programs with it.
 
+mod deliveries;
 mod error;
 mod events;
 mod messages;
@@ -13,8 +14,9 @@ mod migrations;
 mod sessions;
 mod store;
 
+pub use deliveries::{DeliveryCounts, Written};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
-pub use messages::{Accepted, Message, MessageState, NewMessage};
+pub use messages::{Accepted, Message, MessageState, NewMessage, Terms};
 pub use sessions::{Ending, NewSession, Session};
 pub use store::Store;

@@ -1,10 +1,29 @@
-use ostler_core::Timestamp;
+use ostler_core::delivery::Mode;
+use ostler_core::queue::Priority;
+use ostler_core::{Proof, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
 use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
 use crate::store::Store;
+
+/// What was agreed about a message when it was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// Bytes for the terminal, typed as they are; otherwise a prompt.
+    pub raw: bool,
+    /// Who sent it.
+    pub sender: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// When it may be typed.
+    pub mode: Mode,
+    /// The agent is asked to confirm it.
+    pub ack: bool,
+    /// When it is of no use any more.
+    pub expires: Option<Timestamp>,
+}
 
 /// A message to be recorded.
 #[derive(Debug, Clone)]
@@ -13,52 +32,76 @@ pub struct NewMessage {
     pub session: String,
     /// Id of the message, unique in its session.
     pub id: String,
-    /// Its place in the order of typing.
+    /// Its place in the order of arrival.
     pub seq: u64,
     /// What to type.
     pub body: Vec<u8>,
+    /// What was agreed.
+    pub terms: Terms,
     /// When it came.
     pub at: Timestamp,
 }
 
-/// How far a message has got.
+/// Whether anything is still to be done for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageState {
-    /// Recorded.
+    /// It is under way.
     Queued,
-    /// In the terminal.
-    Written,
-    /// Will never be typed.
+    /// It arrived, as far as it can be told.
+    Delivered,
+    /// It did not arrive, and will not.
     Failed,
+    /// Whether it arrived cannot be told.
+    Uncertain,
 }
 
 impl MessageState {
-    fn as_str(self) -> &'static str {
+    const ALL: [Self; 4] = [Self::Queued, Self::Delivered, Self::Failed, Self::Uncertain];
+
+    /// The name in the store and in JSON.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
-            Self::Written => "written",
+            Self::Delivered => "delivered",
             Self::Failed => "failed",
+            Self::Uncertain => "uncertain",
         }
     }
 
     fn from_text(text: &str) -> Self {
-        [Self::Queued, Self::Written].into_iter().find(|state| state.as_str() == text).unwrap_or(Self::Failed)
+        Self::ALL.into_iter().find(|state| state.as_str() == text).unwrap_or(Self::Failed)
     }
 }
 
 /// A recorded message.
 #[derive(Debug, Clone)]
 pub struct Message {
+    /// Id of its session.
+    pub session: String,
     /// Its id.
     pub id: String,
-    /// Its place in the order of typing.
+    /// Its place in the order of arrival.
     pub seq: u64,
-    /// How far it has got.
+    /// What was agreed.
+    pub terms: Terms,
+    /// Whether anything is still to be done.
     pub state: MessageState,
-    /// How often it was offered to the holder.
+    /// How far it has got.
+    pub proof: Proof,
+    /// What that is concluded from, oldest first.
+    pub evidence: Vec<String>,
+    /// Why it did not arrive, or why that cannot be told.
+    pub failure: Option<String>,
+    /// How often its text was typed, or was about to be.
     pub attempts: u32,
-    /// What the state is concluded from.
-    pub evidence: String,
+    /// How often Enter was pressed for it.
+    pub enters: u32,
+    /// Another way that was taken, as it did not get through: `file`, `notification`.
+    pub escalated: Option<String>,
+    /// When it came.
+    pub created: Timestamp,
+    /// When it was taken as a prompt.
+    pub submitted: Option<Timestamp>,
     /// Length of the body.
     pub bytes: usize,
 }
@@ -69,21 +112,43 @@ pub enum Accepted {
     /// It is new.
     New,
     /// The same id came before with the same body; this is that message.
-    Known(Message),
+    Known(Box<Message>),
     /// The same id came before with another body.
     Conflict,
 }
 
-const COLUMNS: &str = "id, seq, state, attempts, evidence, length(body)";
+const COLUMNS: &str = "session, id, seq, raw, sender, priority, mode, ack, expires_ms, state, proof, evidence, \
+                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body)";
+
+fn moment(value: i64) -> Timestamp {
+    Timestamp(value.cast_unsigned())
+}
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let text = |index| row.get::<_, String>(index);
+    let evidence: String = row.get(11)?;
     Ok(Message {
-        id: row.get(0)?,
-        seq: row.get::<_, i64>(1)?.cast_unsigned(),
-        state: MessageState::from_text(&row.get::<_, String>(2)?),
-        attempts: row.get(3)?,
-        evidence: row.get(4)?,
-        bytes: usize::try_from(row.get::<_, i64>(5)?).unwrap_or(0),
+        session: row.get(0)?,
+        id: row.get(1)?,
+        seq: row.get::<_, i64>(2)?.cast_unsigned(),
+        terms: Terms {
+            raw: row.get(3)?,
+            sender: row.get(4)?,
+            priority: Priority::from_name(&text(5)?).unwrap_or_default(),
+            mode: Mode::from_name(&text(6)?).unwrap_or_default(),
+            ack: row.get(7)?,
+            expires: row.get::<_, Option<i64>>(8)?.map(moment),
+        },
+        state: MessageState::from_text(&text(9)?),
+        proof: Proof::from_name(&text(10)?).unwrap_or_default(),
+        evidence: evidence.lines().map(str::to_owned).collect(),
+        failure: row.get(12)?,
+        attempts: row.get(13)?,
+        enters: row.get(14)?,
+        escalated: row.get(15)?,
+        created: moment(row.get(16)?),
+        submitted: row.get::<_, Option<i64>>(17)?.map(moment),
+        bytes: usize::try_from(row.get::<_, i64>(18)?).unwrap_or(0),
     })
 }
 
@@ -102,11 +167,14 @@ impl Store {
                     [&message.session, &message.id],
                     |row| row.get(0),
                 )?;
-                return Ok(if body == message.body { Accepted::Known(known) } else { Accepted::Conflict });
+                let same = body == message.body;
+                return Ok(if same { Accepted::Known(Box::new(known)) } else { Accepted::Conflict });
             }
+            let Terms { raw, sender, priority, mode, ack, expires } = &message.terms;
             transaction
                 .prepare_cached(
-                    "INSERT INTO messages (session, id, seq, body, state, created_ms) VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO messages (session, id, seq, body, state, created_ms, raw, sender, priority, mode, ack, \
+                     expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 )?
                 .execute(params![
                     message.session,
@@ -115,6 +183,12 @@ impl Store {
                     message.body,
                     MessageState::Queued.as_str(),
                     message.at.0.cast_signed(),
+                    raw,
+                    sender,
+                    priority.as_str(),
+                    mode.as_str(),
+                    ack,
+                    expires.map(|expires| expires.0.cast_signed()),
                 ])?;
             let event = NewEvent {
                 at: message.at,
@@ -127,80 +201,70 @@ impl Store {
         })
     }
 
-    /// Takes the body of a message that is about to be offered, and counts the attempt.
-    pub fn begin_attempt(&mut self, session: &str, seq: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        self.atomically(|transaction| {
-            let sql =
-                "UPDATE messages SET attempts = attempts + 1 WHERE session = ? AND seq = ? RETURNING body";
-            let mut statement = transaction.prepare_cached(sql)?;
-            Ok(statement.query_row(params![session, seq.cast_signed()], |row| row.get(0)).optional()?)
-        })
-    }
-
-    /// Records what became of a message; its body is not needed any more to type it, and stays to tell a
-    /// repeated id from a reused one.
-    pub fn settle_message(
-        &mut self,
-        session: &str,
-        seq: u64,
-        state: MessageState,
-        evidence: &str,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.atomically(|transaction| {
-            let sql = "UPDATE messages SET state = ?3, evidence = ?4, settled_ms = ?5
-                       WHERE session = ?1 AND seq = ?2 AND state = 'queued' RETURNING id";
-            let id: Option<String> = transaction
-                .prepare_cached(sql)?
-                .query_row(
-                    params![session, seq.cast_signed(), state.as_str(), evidence, at.0.cast_signed()],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            if let Some(id) = id {
-                let event = NewEvent {
-                    at,
-                    session: Some(session.to_owned()),
-                    event: if state == MessageState::Written { "message.written" } else { "message.failed" },
-                    details: json!({ "id": id, "evidence": evidence }),
-                };
-                insert(transaction, &event)?;
-            }
-            Ok(())
-        })
-    }
-
     /// One message of a session.
     pub fn message(&self, session: &str, id: &str) -> Result<Option<Message>, StoreError> {
         Ok(find(&self.connection, session, id)?)
     }
 
+    /// What one message says.
+    pub fn message_body(&self, session: &str, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let sql = "SELECT body FROM messages WHERE session = ? AND id = ?";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        Ok(statement.query_row([session, id], |row| row.get(0)).optional()?)
+    }
+
     /// Whether a message of a session has this body.
     pub fn has_body(&self, session: &str, id: &str, body: &[u8]) -> Result<bool, StoreError> {
-        let sql = "SELECT body = ?3 FROM messages WHERE session = ?1 AND id = ?2";
-        Ok(self
-            .connection
-            .query_row(sql, params![session, id, body], |row| row.get(0))
-            .optional()?
-            .unwrap_or(false))
+        Ok(self.message_body(session, id)?.is_some_and(|known| known == body))
     }
 
-    /// One message of a session, by its place in the order.
-    pub fn message_by_seq(&self, session: &str, seq: u64) -> Result<Option<Message>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM messages WHERE session = ? AND seq = ?");
+    /// The messages of a session that something is still to be done for, in the order of arrival.
+    pub fn open_messages(&self, session: &str) -> Result<Vec<Message>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS} FROM messages WHERE session = ? AND state = 'queued' ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&sql)?;
-        Ok(statement.query_row(params![session, seq.cast_signed()], read).optional()?)
-    }
-
-    /// Sequences of the messages that are not settled, in order.
-    pub fn unsettled(&self, session: &str) -> Result<Vec<u64>, StoreError> {
-        let sql = "SELECT seq FROM messages WHERE session = ? AND state = 'queued' ORDER BY seq";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([session], |row| row.get::<_, i64>(0).map(i64::cast_unsigned))?;
+        let rows = statement.query_map([session], read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Highest sequence of a session's messages, 0 if it has none.
+    /// The newest messages, of one session or of all, oldest first; with `settled` also those that are done with.
+    pub fn list_messages(
+        &self,
+        session: Option<&str>,
+        settled: bool,
+        limit: u32,
+    ) -> Result<Vec<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE (?1 IS NULL OR session = ?1) AND (?2 OR state <> 'delivered') \
+             ORDER BY created_ms DESC, seq DESC LIMIT ?3"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(params![session, settled, limit], read)?;
+        let mut messages: Vec<Message> = rows.collect::<Result<_, _>>()?;
+        messages.reverse();
+        Ok(messages)
+    }
+
+    /// The messages that bear an id, in whatever session, the newest first.
+    pub fn find_messages(&self, id: &str) -> Result<Vec<Message>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM messages WHERE id = ? ORDER BY created_ms DESC");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map([id], read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The last messages that a session's agent took, the newest first.
+    pub fn submitted_messages(&self, session: &str, limit: u32) -> Result<Vec<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND submitted_ms IS NOT NULL \
+             ORDER BY submitted_ms DESC LIMIT ?"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(params![session, limit], read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Highest place in the order of a session's messages, 0 if it has none.
     pub fn last_seq(&self, session: &str) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce(max(seq), 0) FROM messages WHERE session = ?";
         let last: i64 = self.connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;

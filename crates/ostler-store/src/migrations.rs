@@ -57,6 +57,32 @@ const STEPS: &[&str] = &[
     ALTER TABLE sessions ADD COLUMN agent_version TEXT;
     ALTER TABLE sessions ADD COLUMN memory TEXT;               -- JSON: what the detector must not forget
 ",
+    "
+    ALTER TABLE messages ADD COLUMN raw INTEGER NOT NULL DEFAULT 1;         -- bytes for the terminal, not a prompt
+    ALTER TABLE messages ADD COLUMN sender TEXT NOT NULL DEFAULT '';
+    ALTER TABLE messages ADD COLUMN priority TEXT NOT NULL DEFAULT 'normal';
+    ALTER TABLE messages ADD COLUMN mode TEXT NOT NULL DEFAULT 'when-idle';
+    ALTER TABLE messages ADD COLUMN ack INTEGER NOT NULL DEFAULT 0;         -- the agent is asked to confirm
+    ALTER TABLE messages ADD COLUMN expires_ms INTEGER;
+    ALTER TABLE messages ADD COLUMN proof TEXT NOT NULL DEFAULT 'queued';   -- how far it has got
+    ALTER TABLE messages ADD COLUMN enters INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE messages ADD COLUMN failure TEXT;
+    ALTER TABLE messages ADD COLUMN submitted_ms INTEGER;
+    ALTER TABLE messages ADD COLUMN acknowledged_ms INTEGER;
+    ALTER TABLE messages ADD COLUMN escalated TEXT;                         -- file or notification
+    UPDATE messages SET failure = evidence, evidence = '' WHERE state = 'failed';
+    UPDATE messages SET state = 'delivered', proof = 'written' WHERE state = 'written';
+
+    CREATE TABLE inputs (                            -- every write to a terminal, before it is made
+        session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        seq     INTEGER NOT NULL,                    -- its number in the holder's ledger
+        message TEXT NOT NULL,
+        write   TEXT NOT NULL,                       -- raw, body, enter, clear or interrupt
+        at_ms   INTEGER NOT NULL,
+        done    INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// Schema version of this build.

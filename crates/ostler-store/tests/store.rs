@@ -1,7 +1,9 @@
 //! The record as the daemon uses it, across reopening.
 
-use ostler_core::Timestamp;
-use ostler_store::{Accepted, Ending, MessageState, NewMessage, NewSession, Store, StoreError};
+use ostler_core::{Proof, Timestamp};
+use ostler_store::{
+    Accepted, Ending, MessageState, NewMessage, NewSession, Store, StoreError, Terms, Written,
+};
 
 fn session(id: &str, name: &str) -> NewSession {
     NewSession {
@@ -32,7 +34,8 @@ fn ending(at: u64) -> Ending {
 }
 
 fn message(id: &str, seq: u64, body: &str) -> NewMessage {
-    NewMessage { session: "s".into(), id: id.into(), seq, body: body.into(), at: Timestamp(2) }
+    let terms = Terms::default();
+    NewMessage { session: "s".into(), id: id.into(), seq, body: body.into(), terms, at: Timestamp(2) }
 }
 
 #[test]
@@ -91,17 +94,60 @@ fn a_message_is_one_whatever_is_repeated() {
     );
     assert!(matches!(store.add_message(&message("m", 2, "ho")).unwrap(), Accepted::Conflict));
     assert!(matches!(store.add_message(&message("n", 2, "ho")).unwrap(), Accepted::New));
-    assert_eq!(store.unsettled("s").unwrap(), [1, 2]);
+    let open = |store: &Store| -> Vec<u64> {
+        store.open_messages("s").unwrap().iter().map(|message| message.seq).collect()
+    };
+    assert_eq!(open(&store), [1, 2]);
     assert_eq!(store.last_seq("s").unwrap(), 2);
-    assert_eq!(store.begin_attempt("s", 1).unwrap().as_deref(), Some(&b"hi"[..]));
-    store.settle_message("s", 1, MessageState::Written, "ledger", Timestamp(3)).unwrap();
-    store.settle_message("s", 1, MessageState::Failed, "late news", Timestamp(4)).unwrap();
+    store.begin_write("s", "m", "body", 7, Timestamp(3)).unwrap();
+    store.begin_write("s", "m", "body", 7, Timestamp(3)).unwrap();
+    store.prove("s", "m", Proof::Submitted, "hook", true, Timestamp(4)).unwrap();
+    store.give_up("s", "m", MessageState::Failed, "late news", Timestamp(5)).unwrap();
     let settled = store.message("s", "m").unwrap().unwrap();
+    assert_eq!((settled.state, settled.attempts, settled.failure), (MessageState::Delivered, 1, None));
+    assert_eq!(settled.evidence, ["hook"]);
+    assert_eq!(open(&store), [2]);
+}
+
+#[test]
+fn every_write_is_known_before_and_after() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("db")).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    store.add_message(&message("m", 3, "hi")).unwrap();
+    assert_eq!((store.last_input("s").unwrap(), store.last_write("s", "m").unwrap()), (3, None));
+    store.begin_write("s", "m", "body", 4, Timestamp(1)).unwrap();
+    let written = |write: &str, seq, done| Written { seq, message: "m".into(), write: write.into(), done };
+    assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, false)));
+    store.end_write("s", 4).unwrap();
+    assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, true)));
+    store.begin_write("s", "m", "enter", 5, Timestamp(2)).unwrap();
+    assert_eq!(store.last_write("s", "m").unwrap(), Some(written("enter", 5, false)));
+    let found = store.message("s", "m").unwrap().unwrap();
+    assert_eq!((found.attempts, found.enters, store.last_input("s").unwrap()), (1, 1, 5));
+}
+
+#[test]
+fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("db")).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    for (id, seq) in [("m", 1), ("n", 2)] {
+        store.add_message(&message(id, seq, "hi")).unwrap();
+        store.give_up("s", id, MessageState::Uncertain, "who knows", Timestamp(2)).unwrap();
+    }
+    store.prove("s", "m", Proof::Submitted, "hook", true, Timestamp(9)).unwrap();
+    let proven = store.message("s", "m").unwrap().unwrap();
     assert_eq!(
-        (settled.state, settled.attempts, settled.evidence.as_str()),
-        (MessageState::Written, 1, "ledger")
+        (proven.state, proven.failure, proven.submitted),
+        (MessageState::Delivered, None, Some(Timestamp(9)))
     );
-    assert_eq!(store.unsettled("s").unwrap(), [2]);
+    assert!(!store.revive("s", "m", 5, Timestamp(10)).unwrap(), "it arrived");
+    assert!(store.revive("s", "n", 6, Timestamp(10)).unwrap());
+    let again = store.message("s", "n").unwrap().unwrap();
+    assert_eq!((again.state, again.seq, again.attempts, again.failure), (MessageState::Queued, 6, 0, None));
+    let counts = store.delivery_counts().unwrap();
+    assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 0));
 }
 
 #[test]

@@ -1,18 +1,23 @@
 //! The command line, as a contract.
 
+mod messages;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use ostler_core::{SessionName, State};
 use ostler_screen::Size;
+
+pub(crate) use messages::{Ack, Messages, Send};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
 #[derive(Debug, Parser)]
 #[command(name = "ostler", version, propagate_version = true, arg_required_else_help = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 daemon not reachable, 4 timed out, 70 internal.\n\
+    after_help = "Exit codes: 0 done, 1 failed, 2 usage, 3 daemon not reachable, 4 timed out, 5 blocked: \
+                        a person is needed, 70 internal.\n\
                         State is kept in $OSTLER_HOME, else $XDG_STATE_HOME/ostler, else ~/.local/state/ostler."
 )]
 pub(crate) struct Cli {
@@ -35,8 +40,17 @@ pub(crate) enum Command {
     Logs(Logs),
     /// Put a session in this terminal
     Attach(Attach),
-    /// Type into a session, exactly once
+    /// Give an agent a prompt, exactly once and with proof
     Send(Send),
+    /// List messages, try them again, or take them back
+    Messages {
+        #[command(subcommand)]
+        command: Messages,
+    },
+    /// Confirm a message (run by the agent that got it)
+    Ack(Ack),
+    /// Print what became of all messages, as Prometheus reads it
+    Metrics(Json),
     /// Wait until a session is in a state
     Wait(Wait),
     /// End a session and every process it started
@@ -271,38 +285,6 @@ fn detach_key(text: &str) -> Result<DetachKey, String> {
         [key @ (b'a'..=b'z' | b'[' | b'\\' | b']' | b'^' | b'_')] => Ok(DetachKey(key & 0x1F)),
         _ => Err(error()),
     }
-}
-
-/// How sure to be before saying so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Level {
-    /// Recorded
-    Queued,
-    /// Every byte is in the program's terminal
-    Written,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Send {
-    /// The session's name or id
-    pub(crate) name: String,
-    /// What to type, or - to read it from standard input
-    pub(crate) text: OsString,
-    /// Type the bytes as they are (the only way in this version)
-    #[arg(long, required = true)]
-    pub(crate) raw: bool,
-    /// Makes a repeated command the same message
-    #[arg(long, value_name = "KEY")]
-    pub(crate) id: Option<String>,
-    /// How sure to be before saying so
-    #[arg(long, value_enum, default_value = "written")]
-    pub(crate) wait: Level,
-    /// Give up waiting after this many seconds; the message stays queued
-    #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
-    pub(crate) timeout: f64,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

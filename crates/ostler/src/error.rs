@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Unreachable,
     /// It took too long.
     TimedOut,
+    /// A person is needed.
+    Blocked,
     /// Nobody reads what the command prints: it ends, quietly.
     ReaderGone,
     /// A defect of ostler.
@@ -31,6 +33,7 @@ impl Kind {
             Self::Usage => 2,
             Self::Unreachable => 3,
             Self::TimedOut => 4,
+            Self::Blocked => 5,
             Self::Internal => 70,
         })
     }

@@ -1,7 +1,9 @@
 //! The task that owns a session.
 
+mod afterwards;
 mod commands;
 mod conversation;
+mod delivering;
 mod ending;
 mod explaining;
 mod holder_link;
@@ -9,22 +11,23 @@ mod hook_report;
 mod messages;
 mod observing;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::process::Child;
 
 use ostler_agents::Observer;
 use ostler_core::lifecycle::{self, Lifecycle, Phase};
-use ostler_core::typing::{Settled, Typing};
-use ostler_core::{State, Timestamp};
+use ostler_core::typing::Typing;
+use ostler_core::{Proof, State, Timestamp};
 use ostler_hold::wire::{Request, Status};
 use ostler_hold::{ExitRecord, SessionDir};
-use ostler_protocol::{ErrorKind, MessageInfo, Problem, SessionInfo};
+use ostler_protocol::{ErrorKind, Problem, SessionInfo};
 use ostler_screen::{Signal, Size};
-use ostler_store::{Ending, Session, StoreError};
+use ostler_store::{Ending, MessageState, Session, StoreError, Written};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use self::conversation::Conversation;
+use super::deliveries::Deliveries;
 use super::output::Output;
 use super::{Command, SessionHandle};
 use crate::clock;
@@ -71,12 +74,11 @@ pub(crate) struct Actor {
     /// The holder, if it is a child of this process and has to be reaped.
     holder: Option<Child>,
     holder_pid: Option<u32>,
-    /// Sequence of the last message.
-    last_seq: u64,
-    /// Those who wait for a message to be settled.
-    senders: HashMap<u64, Vec<oneshot::Sender<MessageInfo>>>,
-    /// Messages on their way that have an Enter in them.
-    entering: HashSet<u64>,
+    deliveries: Deliveries,
+    /// The last writes of an earlier daemon, by the place of their message in the order.
+    resumable: Vec<(u64, Written)>,
+    /// Why the terminal did not take the last write.
+    why_refused: Option<String>,
     stoppers: Vec<oneshot::Sender<()>>,
     /// Those who wait for the holder's word on the terminal, until this moment.
     inspectors: Vec<(Timestamp, oneshot::Sender<SessionInfo>)>,
@@ -87,8 +89,10 @@ pub(crate) struct Actor {
     exit: Option<ExitRecord>,
     /// The end, until the store has it.
     unrecorded: Option<Ending>,
-    /// What became of messages, until the store has it.
-    unsettled: BTreeMap<u64, Settled>,
+    /// What is proven of messages, until the store has it.
+    unproven: BTreeMap<u64, Proof>,
+    /// Messages that were given up, until the store has it.
+    ungiven: BTreeMap<u64, (MessageState, String)>,
     store_retry_at: Option<Timestamp>,
     /// When an ended session is left, whatever its holder does.
     leave_at: Option<Timestamp>,
@@ -156,16 +160,17 @@ impl Actor {
             connecting: None,
             holder: None,
             holder_pid: None,
-            last_seq: 0,
-            senders: HashMap::new(),
-            entering: HashSet::new(),
+            deliveries: Deliveries::default(),
+            resumable: Vec::new(),
+            why_refused: None,
             stoppers: Vec::new(),
             inspectors: Vec::new(),
             grace_ms: 5_000,
             viewers: BTreeMap::new(),
             exit: None,
             unrecorded: None,
-            unsettled: BTreeMap::new(),
+            unproven: BTreeMap::new(),
+            ungiven: BTreeMap::new(),
             store_retry_at: None,
             leave_at: None,
             catching_up: None,
@@ -254,6 +259,7 @@ impl Actor {
             self.catching_up.map(|(_, until)| until),
             self.inspectors.first().map(|(until, _)| *until),
             self.observing_until(),
+            self.delivering_until(),
         ]
         .into_iter()
         .flatten()
@@ -272,6 +278,9 @@ impl Actor {
         if self.observing_until().is_some_and(|at| now >= at) {
             self.observe(Observer::tick).await;
         }
+        if self.deliveries.person.is_some_and(|until| now >= until) {
+            self.deliveries.person = None;
+        }
         if self.leave_at.is_some_and(|at| now >= at) {
             // The holder had its time.
             self.leave_at = None;
@@ -286,6 +295,7 @@ impl Actor {
         self.live(lifecycle::Event::Tick).await;
         let actions = self.typing.tick(now);
         self.perform_typing(actions).await;
+        self.deliver(None).await;
     }
 
     /// Gives an event to the lifecycle and does what it says.

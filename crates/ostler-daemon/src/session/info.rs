@@ -2,8 +2,8 @@
 
 use ostler_core::State;
 use ostler_core::lifecycle::{End, Phase};
-use ostler_protocol::{ExitInfo, MessageInfo, Proof, SessionInfo};
-use ostler_store::{Ending, Message, MessageState, Session};
+use ostler_protocol::{ExitInfo, MessageInfo, SessionInfo};
+use ostler_store::{Ending, Message, Session};
 
 use crate::clock::shown;
 
@@ -122,15 +122,25 @@ pub(super) fn add_ending(info: &mut SessionInfo, ending: &Ending, stopped: bool)
 
 /// A recorded message as users see it.
 pub(crate) fn message(session: &str, message: &Message) -> MessageInfo {
-    let evidence = Some(message.evidence.clone()).filter(|text| !text.is_empty());
-    let failed = message.state == MessageState::Failed;
+    #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
+    let seconds = |at: ostler_core::Timestamp| at.0.saturating_sub(message.created.0) as f64 / 1e3;
     MessageInfo {
         id: message.id.clone(),
         session: session.to_owned(),
-        proof: if message.state == MessageState::Written { Proof::Written } else { Proof::Queued },
-        failure: evidence.clone().filter(|_| failed),
-        evidence: if failed { Vec::new() } else { evidence.into_iter().collect() },
+        state: message.state.as_str().to_owned(),
+        proof: message.proof,
+        evidence: message.evidence.clone(),
         attempts: message.attempts,
+        enters: message.enters,
+        waits_for: None,
+        failure: message.failure.clone(),
+        escalated: message.escalated.clone(),
+        sender: message.terms.sender.clone(),
+        priority: message.terms.priority,
+        mode: message.terms.mode,
+        raw: message.terms.raw,
+        created: shown(message.created),
+        elapsed: message.submitted.map(seconds),
         bytes: message.bytes,
     }
 }

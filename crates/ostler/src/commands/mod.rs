@@ -12,6 +12,8 @@ mod hook;
 mod hooks;
 mod list;
 mod logs;
+mod messages;
+mod metrics;
 mod replay;
 mod screen;
 mod send;
@@ -38,6 +40,9 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Logs(args) => logs::run(&args),
         Command::Attach(args) => attach::run(&args),
         Command::Send(args) => send::run(args),
+        Command::Messages { command } => messages::run(&command),
+        Command::Ack(args) => messages::ack(&args),
+        Command::Metrics(args) => metrics::run(&args),
         Command::Wait(args) => wait::run(&args),
         Command::Stop(args) => stop::run(&args),
         Command::Explain(args) => explain::run(&args),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ostler_protocol::{Since, ViewRequest};
+use ostler_protocol::{SessionInfo, Since, ViewRequest};
 use ostler_screen::{Screen, Size};
 use serde::Serialize;
 
@@ -21,16 +21,7 @@ struct ScreenJson {
 }
 
 pub(crate) fn run(args: &cli::Screen) -> Result<ExitCode, CommandError> {
-    let request = ViewRequest { name: args.name.clone(), since: Since::Screen, follow: false, keys: None };
-    let mut view = view::open(request)?;
-    let mut screen = Screen::new(Size::clamped(view.session.cols, view.session.rows), 0);
-    let session = loop {
-        match view.next()? {
-            Event::Bytes(bytes) => drop(screen.feed(&bytes)),
-            Event::Ended(session) => break session,
-            Event::Resized(..) | Event::Restarted(_) => {}
-        }
-    };
+    let (session, screen) = look(&args.name)?;
     if args.json {
         let (name, state) = (session.name, session.state);
         output::json(&ScreenJson { name, state, text: screen.text(), screen: screen.snapshot() })?;
@@ -42,4 +33,18 @@ pub(crate) fn run(args: &cli::Screen) -> Result<ExitCode, CommandError> {
         output::print(&format!("{}\n", screen.text()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A session and its screen as they are now.
+pub(super) fn look(name: &str) -> Result<(Box<SessionInfo>, Screen), CommandError> {
+    let request = ViewRequest { name: name.to_owned(), since: Since::Screen, follow: false, keys: None };
+    let mut view = view::open(request)?;
+    let mut screen = Screen::new(Size::clamped(view.session.cols, view.session.rows), 0);
+    loop {
+        match view.next()? {
+            Event::Bytes(bytes) => drop(screen.feed(&bytes)),
+            Event::Ended(session) => return Ok((session, screen)),
+            Event::Resized(..) | Event::Restarted(_) => {}
+        }
+    }
 }

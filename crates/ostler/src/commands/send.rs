@@ -5,12 +5,17 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ostler_core::State;
 use ostler_hold::wire::MAX_INPUT;
-use ostler_protocol::{MessageInfo, Proof, Request, Response};
+use ostler_protocol::{MessageInfo, Proof, Request, Response, SendTerms};
 
-use crate::cli::{Level, Send};
+use super::screen;
+use crate::cli::Send;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
+
+/// Rows of the screen that are shown when a message does not get through.
+const SHOWN_ROWS: usize = 12;
 
 pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
     let body = if args.text == "-" {
@@ -29,12 +34,25 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
             CommandError::new(Kind::Usage, message).hint(format!("send at most {MAX_INPUT} bytes at a time"))
         );
     }
-    let wait = match args.wait {
-        Level::Queued => Proof::Queued,
-        Level::Written => Proof::Written,
-    };
+    let wait = args.wait.map_or(if args.raw { Proof::Written } else { Proof::Submitted }, Proof::from);
+    if args.raw && wait > Proof::Written {
+        return Err(CommandError::new(
+            Kind::Usage,
+            "of raw bytes no more can be proven than that they are written",
+        )
+        .hint("leave --raw away, or --wait"));
+    }
     let id = args.id.unwrap_or_else(client::fresh_id);
-    let request = |wait| Request::Send { name: args.name.clone(), id: id.clone(), wait };
+    let terms = SendTerms {
+        raw: args.raw,
+        sender: args.from,
+        priority: args.priority.into(),
+        mode: args.mode.into(),
+        ack: args.ack || wait == Proof::Acknowledged,
+        expires_ms: args.expires.map(|expires| Duration::from_secs_f64(expires).as_millis()).map(millis),
+    };
+    let request =
+        |wait| Request::Send { name: args.name.clone(), id: id.clone(), wait, terms: terms.clone() };
     let timeout = Duration::from_secs_f64(args.timeout);
     let answer = match client::call_with(&request(wait), Some(&body), Some(timeout)) {
         Err(error) if error.kind == Kind::TimedOut => {
@@ -48,24 +66,44 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
     report(&message, wait, args.json)
 }
 
+fn millis(millis: u128) -> u64 {
+    u64::try_from(millis).unwrap_or(u64::MAX)
+}
+
 fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, CommandError> {
     if json {
         output::json(message)?;
     } else {
-        let evidence = message.evidence.join("; ");
-        output::print(&format!("{} {}{}\n", message.id, message.proof.as_str(), because(&evidence)))?;
+        let evidence = message.evidence.last().map_or_else(String::new, |evidence| format!(" ({evidence})"));
+        output::print(&format!("{} {}{evidence}\n", message.id, message.proof.as_str()))?;
     }
+    if message.proof >= wait {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (state, shown) = surroundings(&message.session);
     if let Some(failure) = &message.failure {
-        return Err(CommandError::new(Kind::Failed, format!("the message was not typed: {failure}")));
+        let word = if message.state == "uncertain" { "uncertain" } else { "not delivered" };
+        let text = format!("the message is {word}: {failure}{shown}");
+        return Err(CommandError::new(Kind::Failed, text)
+            .hint(format!("ostler messages retry {} tries again", message.id)));
     }
-    if message.proof < wait {
-        return Err(CommandError::new(
-            Kind::TimedOut,
-            format!("the message is {}, not yet {}", message.proof.as_str(), wait.as_str()),
-        )
-        .hint(format!("it stays queued; ask again with --id {}", message.id)));
-    }
-    Ok(ExitCode::SUCCESS)
+    let kind = if state == Some(State::Blocked) { Kind::Blocked } else { Kind::TimedOut };
+    let why = message.waits_for.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let text = format!("the message is {}, not yet {}{why}{shown}", message.proof.as_str(), wait.as_str());
+    Err(CommandError::new(kind, text).hint(format!(
+        "it stays with ostler and is delivered when it can be; ask again with --id {0}, or: ostler messages drop {0}",
+        message.id
+    )))
+}
+
+/// What the agent is doing and shows, for somebody who wonders why a message does not get through.
+fn surroundings(name: &str) -> (Option<State>, String) {
+    let Ok((session, screen)) = screen::look(name) else { return (None, String::new()) };
+    let text = screen.text();
+    let rows: Vec<&str> = text.lines().filter(|row| !row.trim().is_empty()).collect();
+    let last = &rows[rows.len().saturating_sub(SHOWN_ROWS)..];
+    let shown: String = last.iter().map(|row| format!("\n  | {row}")).collect();
+    (Some(session.state), format!("\nthe session is {}; its screen ends with:{shown}", session.state))
 }
 
 /// A message whose fate is not known may be recorded: sent again under its id, it is not typed twice.
@@ -75,8 +113,4 @@ fn name_the_message(error: CommandError, id: &str) -> CommandError {
         Kind::TimedOut | Kind::Unreachable => error.hint(format!("{known}send it again with --id {id}")),
         _ => error,
     }
-}
-
-fn because(evidence: &str) -> String {
-    if evidence.is_empty() { String::new() } else { format!(" ({evidence})") }
 }

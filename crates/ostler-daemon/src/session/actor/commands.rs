@@ -38,8 +38,18 @@ impl Actor {
                 drop(reply.send(look));
             }
             Command::Send(command) => self.on_send(*command).await,
+            Command::Message { id, answer } => {
+                let open = self.deliveries.find(&id).map(|open| self.shown(&open.message));
+                drop(answer.send(open));
+            }
+            Command::RetryMessage { id, answer } => drop(answer.send(self.retry_message(&id).await)),
+            Command::DropMessage { id, answer } => drop(answer.send(self.drop_message(&id).await)),
+            Command::Acknowledge { id, answer } => {
+                drop(answer.send(self.acknowledged(&id, "command: ostler ack").await));
+            }
             Command::Keys(bytes) => match self.typing.keys(&bytes) {
                 Ok(actions) => {
+                    self.person_typed();
                     self.learn(Event::Typed { enter: bytes.contains(&b'\r') }).await;
                     self.perform_typing(actions).await;
                 }
@@ -109,7 +119,7 @@ impl Actor {
         info.since = clock::shown(self.since);
         info.title = self.output.screen.title().map(str::to_owned);
         info.output = self.output.offset;
-        info.waiting = self.typing.waiting();
+        info.waiting = self.deliveries.open.len();
         info.holder = self.holder_pid;
         info.claims = self.output.claims.as_ref().and_then(|claims| serde_json::to_value(claims).ok());
         info.usage = Some(self.conversation.usage).filter(|usage| *usage != ostler_core::Usage::default());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ostler_agents::ConfigDir;
 use ostler_core::State;
+use ostler_core::delivery::Witness;
 use ostler_core::detector::{Event, Reporter};
 use ostler_core::{Fact, Usage};
 
@@ -90,7 +91,14 @@ impl Actor {
                 total.output += usage.output;
                 total.cost_micros += usage.cost_micros;
             }
+            let prompt = match &fact {
+                Fact::PromptSubmitted { text } => Some(text.clone()),
+                _ => None,
+            };
             self.learn(Event::Reported(Reporter::Transcript, fact)).await;
+            if let Some(text) = prompt {
+                self.on_prompt(Witness::Transcript, text.as_deref()).await;
+            }
         }
     }
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ostler_core::Timestamp;
 use ostler_core::lifecycle::{End, Phase};
-use ostler_core::typing;
 use ostler_hold::wire::Request;
 use ostler_hold::{read_remains, tree};
 
@@ -20,7 +19,7 @@ pub(super) const STORE_RETRY: Duration = Duration::from_secs(1);
 impl Actor {
     /// Whether there is nothing left to do.
     pub(super) fn is_over(&self) -> bool {
-        let recorded = self.unrecorded.is_none() && self.unsettled.is_empty();
+        let recorded = self.unrecorded.is_none() && self.unproven.is_empty() && self.ungiven.is_empty();
         self.stood_down
             || matches!(self.lifecycle.phase(), Phase::Ended(_)) && recorded && self.link.is_none()
     }
@@ -62,21 +61,23 @@ impl Actor {
         // Messages first: nobody comes back to those of a session that has ended.
         let actions = self.typing.ended(self.exit.map(|exit| exit.typed));
         self.perform_typing(actions).await;
+        self.resume_deliveries(self.exit.map_or(0, |exit| exit.typed));
+        self.end_messages().await;
         self.record_end().await;
     }
 
     /// Tries again to record what the store refused.
     pub(super) async fn retry_store(&mut self) {
         self.store_retry_at = None;
-        for (seq, settled) in std::mem::take(&mut self.unsettled) {
-            self.perform_typing(vec![typing::Action::Settle(seq, settled)]).await;
-        }
+        self.retry_messages().await;
         self.record_end().await;
     }
 
     /// Records the end and lets the holder go; tried again until the store takes it.
     async fn record_end(&mut self) {
-        let Some(ending) = self.unrecorded.clone().filter(|_| self.unsettled.is_empty()) else {
+        let Some(ending) =
+            self.unrecorded.clone().filter(|_| self.unproven.is_empty() && self.ungiven.is_empty())
+        else {
             return self.tell_stoppers();
         };
         let id = self.record.start.id.clone();

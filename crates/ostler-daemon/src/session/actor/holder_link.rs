@@ -42,11 +42,13 @@ impl Actor {
         let [_, keys, replies] = status.seqs;
         let actions = self.typing.connected(keys, replies);
         self.perform_typing(actions).await;
+        self.type_raw().await;
+        self.deliver(None).await;
     }
 
     pub(super) async fn on_welcome(&mut self, status: &Status) {
         // A ledger that is ahead of the record has typed messages that the record lost.
-        self.last_seq = self.last_seq.max(status.seqs[Lane::Message.index()]);
+        self.resume_deliveries(status.seqs[Lane::Message.index()]);
         if self.record.pid != Some(status.child) {
             self.record.pid = Some(status.child);
             let (id, pid, at) = (self.record.start.id.clone(), status.child, clock::now());
@@ -131,7 +133,10 @@ impl Actor {
             Reply::Refused { reason } => {
                 tracing::warn!(session = %self.record.start.name, reason, "the holder refused a request");
             }
-            Reply::Status(status) => self.inspected(Some(&status)),
+            Reply::Status(status) => {
+                self.inspected(Some(&status));
+                self.on_inspected(status.canonical, status.pending).await;
+            }
             Reply::Welcome { .. } => {}
         }
     }
@@ -142,6 +147,7 @@ impl Actor {
         tracing::debug!(session = %self.record.start.name, %error, "the connection to the holder has ended");
         self.link = None;
         self.typing.disconnected();
+        self.deliveries.inspecting = false;
         self.live(lifecycle::Event::Disconnected(evidence::gather(&self.dir, self.record.pid.is_some())))
             .await;
     }

@@ -1,6 +1,8 @@
 //! What the agent's own hooks say.
 
 use ostler_agents::hooks::decode;
+use ostler_core::Fact;
+use ostler_core::delivery::Witness;
 use ostler_core::detector::{Event, Reporter};
 
 use super::Actor;
@@ -25,7 +27,14 @@ impl Actor {
         let decoded = decode(spec, &event, &payload);
         self.name_conversation(decoded.transcript, decoded.agent_session);
         for fact in decoded.facts {
+            let prompt = match &fact {
+                Fact::PromptSubmitted { text } => Some(text.clone()),
+                _ => None,
+            };
             self.learn(Event::Reported(Reporter::Hook, fact)).await;
+            if let Some(text) = prompt {
+                self.on_prompt(Witness::Hook, text.as_deref()).await;
+            }
         }
     }
 }

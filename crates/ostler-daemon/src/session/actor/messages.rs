@@ -1,51 +1,108 @@
-//! Messages: recorded, offered to the holder, settled by its word.
+//! Messages: recorded, typed through the holder's ledger, settled by what is proven of them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
+use ostler_agents::Body;
+use ostler_core::delivery::{Delivery, Event as News, Mode, Policy, Progress, Write};
 use ostler_core::detector::Event;
 use ostler_core::lifecycle::Phase;
 use ostler_core::typing::{self, Answer, Failure, Frame, Settled};
+use ostler_core::{Proof, Timestamp};
 use ostler_hold::crc32;
 use ostler_hold::wire::{Lane, Request};
-use ostler_protocol::{ErrorKind, Problem};
-use ostler_store::{Accepted, MessageState, NewMessage, Store, StoreError};
+use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms};
+use ostler_screen::SafeText;
+use ostler_store::{Accepted, Message, MessageState, NewMessage, Store, StoreError, Terms, Written};
 
 use super::ending::STORE_RETRY;
 use super::{Actor, reused_id, store_problem};
 use crate::clock;
+use crate::session::deliveries::{MAX_OPEN, MAX_OPEN_BYTES, Open, Recent, UnderWay, Waiter};
 use crate::session::{SendCommand, info};
+
+/// Earlier messages that are remembered when a session is taken up.
+const REMEMBERED: u32 = 16;
 
 impl Actor {
     pub(super) async fn load_messages(&mut self) -> Result<(), StoreError> {
         let id = self.record.start.id.clone();
-        let (last, unsettled) =
-            self.shared.store.run(move |store| Ok((store.last_seq(&id)?, store.unsettled(&id)?))).await?;
-        self.last_seq = last;
-        for seq in unsettled {
-            let actions = self.typing.message(seq);
-            debug_assert!(actions.is_empty(), "nothing is offered before the holder is there");
+        let load = move |store: &mut Store| {
+            let mut open = Vec::new();
+            for message in store.open_messages(&id)? {
+                let body = store.message_body(&id, &message.id)?.unwrap_or_default();
+                let last = store.last_write(&id, &message.id)?;
+                open.push((message, body, last));
+            }
+            let mut taken = Vec::new();
+            for message in store.submitted_messages(&id, REMEMBERED)? {
+                let body = store.message_body(&id, &message.id)?.unwrap_or_default();
+                taken.push((message, body));
+            }
+            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken))
+        };
+        let (last_order, last_input, open, taken) = self.shared.store.run(load).await?;
+        self.deliveries.last_order = last_order;
+        self.deliveries.last_input = last_input;
+        for (message, body) in taken.into_iter().rev() {
+            let body = Body::new(prompt(&String::from_utf8_lossy(&body)).as_str());
+            self.deliveries.remember(recent(&message, body));
+        }
+        for (message, body, last) in open {
+            self.resumable.extend(last.map(|last| (message.seq, last)));
+            self.open(message, body);
         }
         Ok(())
+    }
+
+    /// Goes on with what an earlier daemon had in hand: the ledger says what was done.
+    pub(super) fn resume_deliveries(&mut self, ledger: u64) {
+        self.deliveries.last_input = self.deliveries.last_input.max(ledger);
+        if std::mem::replace(&mut self.deliveries.settled_in, true) {
+            return;
+        }
+        let now = clock::steady();
+        for (order, Written { seq, write, .. }) in std::mem::take(&mut self.resumable) {
+            let Some(open) = self.deliveries.open.get_mut(&order) else { continue };
+            let done = seq <= ledger;
+            let Some(write) = Write::from_name(&write) else {
+                // Bytes that are typed as they are: asked for again, they bear the same number.
+                self.deliveries.resumed_raw.insert(order, seq);
+                continue;
+            };
+            let Message { attempts, enters, proof, .. } = open.message;
+            let progress = Progress { attempts, enters, proof, last: Some((write, done)) };
+            open.delivery = Delivery::resumed(open.message.terms.mode, self.deliveries.policy, progress, now);
+            if write == Write::Enter && done {
+                open.entered = Some(now);
+            }
+            if !done {
+                self.deliveries.resumed = Some((seq, order, write));
+            }
+            if !open.delivery.is_waiting() {
+                self.deliveries.in_hand = Some(order);
+            }
+        }
+    }
+
+    /// Adds a message to those under way.
+    pub(super) fn open(&mut self, message: Message, bytes: Vec<u8>) {
+        let text =
+            if message.terms.raw { SafeText::default() } else { prompt(&String::from_utf8_lossy(&bytes)) };
+        let text = if message.terms.ack { with_request(&text, &message.id) } else { text };
+        let delivery = Delivery::new(message.terms.mode, self.deliveries.policy);
+        let raw = if message.terms.raw { bytes } else { Vec::new() };
+        let body = Body::new(text.as_str());
+        let open = Open { raw, body, text, delivery, echoes: 0, entered: None, message };
+        self.deliveries.open.insert(open.message.seq, open);
     }
 
     pub(super) async fn perform_typing(&mut self, actions: Vec<typing::Action>) {
         let mut actions = VecDeque::from(actions);
         while let Some(action) = actions.pop_front() {
             match action {
-                typing::Action::Offer(frame) => self.offer(frame).await,
-                typing::Action::Settle(seq, settled) => {
-                    if matches!(settled, Settled::Written { .. }) {
-                        let enter = self.entering.remove(&seq);
-                        Box::pin(self.learn(Event::Typed { enter })).await;
-                    }
-                    let recorded = self.settle(seq, settled).await;
-                    self.log_store(&recorded);
-                    if recorded.is_err() {
-                        // Not recorded is not told; it is tried again.
-                        self.unsettled.insert(seq, settled);
-                        self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
-                    }
-                }
+                typing::Action::Offer(frame) => self.offer(frame),
+                typing::Action::Settle(seq, settled) => Box::pin(self.on_typed(seq, settled)).await,
                 typing::Action::StandDown => {
                     tracing::error!(session = %self.record.start.name, "a newer daemon has the session");
                     self.stood_down = true;
@@ -54,77 +111,240 @@ impl Actor {
         }
     }
 
-    pub(super) async fn offer(&mut self, frame: Frame) {
+    fn offer(&mut self, frame: Frame) {
         let (lane, seq, bytes) = match frame {
             Frame::Reply { seq, bytes } => (Lane::Reply, seq, bytes),
             Frame::Keys { seq, bytes } => (Lane::Keys, seq, bytes),
-            Frame::Message { seq } => {
-                let id = self.record.start.id.clone();
-                match self.shared.store.run(move |store| store.begin_attempt(&id, seq)).await {
-                    Ok(Some(body)) => {
-                        if body.contains(&b'\r') {
-                            self.entering.insert(seq);
-                        }
-                        (Lane::Message, seq, body)
-                    }
-                    Ok(None) => return tracing::error!(seq, "a queued message has no record"),
-                    Err(error) => {
-                        // Not offered, so not typed: as if the holder had no room yet.
-                        tracing::debug!(%error, "a message has to wait for the store");
-                        let waiting = self.typing.answered(Answer::Full, clock::steady());
-                        debug_assert!(waiting.is_empty());
-                        return;
-                    }
+            Frame::Message { seq } => match &self.deliveries.under_way {
+                Some(under_way) if under_way.seq == seq => (Lane::Message, seq, under_way.bytes.clone()),
+                _ => {
+                    tracing::error!(seq, "a write that nobody asked for");
+                    let nothing = self.typing.answered(Answer::Full, clock::steady());
+                    debug_assert!(nothing.is_empty());
+                    return;
                 }
-            }
+            },
         };
         let epoch = self.shared.epoch;
         self.request(&Request::Input { lane, epoch, seq, crc: crc32(&bytes), bytes: &bytes });
     }
 
-    /// Records what became of a message, then tells those who wait for it.
-    pub(super) async fn settle(&mut self, seq: u64, settled: Settled) -> Result<(), StoreError> {
-        let (state, evidence) = match settled {
-            Settled::Written { offset, earlier: false } => (
-                MessageState::Written,
-                format!("holder ledger: sequence {seq} typed at output offset {offset}"),
-            ),
-            Settled::Written { earlier: true, .. } => (
-                MessageState::Written,
-                format!("holder ledger: sequence {seq} was typed by an earlier attempt"),
-            ),
-            Settled::Failed(Failure::ProgramEnded) => (MessageState::Failed, "the program has ended".into()),
-            Settled::Failed(Failure::LineTooLong) => (
-                MessageState::Failed,
-                "the terminal is in cooked mode and keeps 4095 bytes of a line; send shorter lines".into(),
-            ),
-            Settled::Failed(Failure::Unknown) => {
-                (MessageState::Failed, "its holder was killed; whether it was typed is not known".into())
-            }
-            Settled::Failed(Failure::Damaged) => {
-                (MessageState::Failed, "the bytes did not arrive whole".into())
-            }
+    /// Records a write, then asks the holder for it.
+    pub(super) async fn type_for(&mut self, order: u64, write: Option<Write>, bytes: Vec<u8>) {
+        let resumed = self.deliveries.resumed.take_if(|(_, of, what)| *of == order && Some(*what) == write);
+        let raw = self.deliveries.resumed_raw.remove(&order).filter(|_| write.is_none());
+        let seq = resumed.map(|(seq, ..)| seq).or(raw).unwrap_or_else(|| {
+            self.deliveries.last_input += 1;
+            self.deliveries.last_input
+        });
+        self.deliveries.under_way = Some(UnderWay { seq, order, write, bytes, recorded: false });
+        self.record_write().await;
+    }
+
+    /// Records the write under way; nothing is typed before it is in the store.
+    pub(super) async fn record_write(&mut self) {
+        let Some(UnderWay { seq, order, write, recorded: false, .. }) = self.deliveries.under_way else {
+            return;
         };
-        let (id, at) = (self.record.start.id.clone(), clock::now());
-        let settle = move |store: &mut Store| {
-            store.settle_message(&id, seq, state, &evidence, at)?;
-            store.message_by_seq(&id, seq)
+        let Some(open) = self.deliveries.open.get(&order) else { return };
+        let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
+        let name = write.map_or("raw", Write::as_str);
+        let recorded =
+            self.shared.store.run(move |store| store.begin_write(&session, &id, name, seq, at)).await;
+        if let Err(error) = recorded {
+            tracing::debug!(%error, "a message has to wait for the store");
+            self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
+            return;
+        }
+        if let Some(under_way) = &mut self.deliveries.under_way {
+            under_way.recorded = true;
+        }
+        let actions = self.typing.message(seq);
+        self.perform_typing(actions).await;
+    }
+
+    /// The holder said what became of a write.
+    async fn on_typed(&mut self, seq: u64, settled: Settled) {
+        let Some(under_way) = self.deliveries.under_way.take_if(|under_way| under_way.seq == seq) else {
+            return;
         };
-        let message = self.shared.store.run(settle).await?;
-        if let (Some(senders), Some(message)) = (self.senders.remove(&seq), message) {
-            let message = info::message(&self.record.start.name, &message);
-            for sender in senders {
-                let _ = sender.send(message.clone());
+        let written = matches!(settled, Settled::Written { .. });
+        let UnderWay { order, write, ref bytes, .. } = under_way;
+        if written {
+            let enter = write == Some(Write::Enter) || (write.is_none() && bytes.contains(&b'\r'));
+            let session = self.record.start.id.clone();
+            let recorded = self.shared.store.run(move |store| store.end_write(&session, seq)).await;
+            self.log_store(&recorded);
+            if enter && let Some(open) = self.deliveries.open.get_mut(&order) {
+                open.entered = Some(clock::steady());
+            }
+            self.learn(Event::Typed { enter }).await;
+        }
+        match write {
+            None => self.settle_raw(order, seq, settled).await,
+            Some(_) if written => self.deliver(Some((order, News::Typed))).await,
+            Some(_) => {
+                self.why_refused = Some(refusal(settled));
+                self.deliver(Some((order, News::Refused))).await;
             }
         }
-        Ok(())
+        self.type_raw().await;
+    }
+
+    /// Types the bytes that wait to be typed as they are.
+    pub(super) async fn type_raw(&mut self) {
+        if !matches!(self.lifecycle.phase(), Phase::Attached) {
+            return;
+        }
+        if let Some(order) = self.deliveries.next_raw()
+            && let Some(open) = self.deliveries.open.get(&order)
+        {
+            let bytes = open.raw.clone();
+            Box::pin(self.type_for(order, None, bytes)).await;
+        }
+    }
+
+    async fn settle_raw(&mut self, order: u64, seq: u64, settled: Settled) {
+        let outcome = match settled {
+            Settled::Written { offset, earlier: false } => {
+                Ok(format!("holder ledger: write {seq} typed at output offset {offset}"))
+            }
+            Settled::Written { earlier: true, .. } => {
+                Ok(format!("holder ledger: write {seq} was typed by an earlier attempt"))
+            }
+            Settled::Failed(_) => Err(refusal(settled)),
+        };
+        match outcome {
+            Ok(evidence) => self.prove(order, Proof::Written, evidence).await,
+            Err(failure) => self.give_up(order, MessageState::Failed, failure).await,
+        }
+    }
+
+    /// Records what is proven of a message, then tells those who wait for it.
+    pub(super) async fn prove(&mut self, order: u64, proof: Proof, evidence: String) {
+        let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+        let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
+        let last = proof >= Proof::Submitted || open.message.terms.raw;
+        open.message.proof = proof;
+        open.message.evidence.push(evidence.clone());
+        let recorded = self
+            .shared
+            .store
+            .run(move |store| {
+                store.prove(&session, &id, proof, &evidence, last, at)?;
+                store.message(&session, &id)
+            })
+            .await;
+        self.log_store(&recorded);
+        match recorded {
+            Ok(Some(message)) => {
+                if last {
+                    self.done_with(order, &message);
+                }
+                self.tell(&message);
+            }
+            Ok(None) => {}
+            // Not recorded is not told; it is tried again.
+            Err(_) => {
+                self.unproven.insert(order, proof);
+                self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
+            }
+        }
+    }
+
+    /// Tries again to record what the store refused.
+    pub(super) async fn retry_messages(&mut self) {
+        for (order, proof) in std::mem::take(&mut self.unproven) {
+            let evidence = self.deliveries.open.get_mut(&order).and_then(|open| open.message.evidence.pop());
+            self.prove(order, proof, evidence.unwrap_or_default()).await;
+        }
+        for (order, (state, failure)) in std::mem::take(&mut self.ungiven) {
+            self.give_up(order, state, failure).await;
+        }
+        self.record_write().await;
+        self.deliver(None).await;
+    }
+
+    /// Records that nothing more is done for a message, then tells those who wait for it.
+    pub(super) async fn give_up(&mut self, order: u64, state: MessageState, failure: String) {
+        let Some(open) = self.deliveries.open.get(&order) else { return };
+        let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
+        let reason = failure.clone();
+        let recorded = self
+            .shared
+            .store
+            .run(move |store| {
+                store.give_up(&session, &id, state, &reason, at)?;
+                store.message(&session, &id)
+            })
+            .await;
+        self.log_store(&recorded);
+        match recorded {
+            Ok(Some(message)) => {
+                self.done_with(order, &message);
+                self.tell(&message);
+            }
+            Ok(None) => {}
+            Err(_) => {
+                self.ungiven.insert(order, (state, failure));
+                self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
+            }
+        }
+    }
+
+    /// Takes a message from those under way; something may still be heard of it.
+    fn done_with(&mut self, order: u64, message: &Message) {
+        let Some(open) = self.deliveries.open.remove(&order) else { return };
+        if self.deliveries.in_hand == Some(order) {
+            self.deliveries.in_hand = None;
+        }
+        if !message.terms.raw {
+            self.deliveries.remember(recent(message, open.body));
+        }
+    }
+
+    /// Tells those who wait for a message what is known of it now.
+    pub(super) fn tell(&mut self, message: &Message) {
+        let shown = self.shown(message);
+        let over = message.state != MessageState::Queued;
+        let raw = message.terms.raw;
+        let Some(waiters) = self.deliveries.waiters.get_mut(&message.id) else { return };
+        // A confirmation may come long after the message was taken.
+        let answered = |waiter: &Waiter| {
+            let confirmable = message.state == MessageState::Delivered && !raw && message.terms.ack;
+            message.proof >= waiter.wants || (over && !(confirmable && waiter.wants == Proof::Acknowledged))
+        };
+        for waiter in waiters.extract_if(.., |waiter| answered(waiter)) {
+            let _ = waiter.answer.send(shown.clone());
+        }
+        if waiters.is_empty() {
+            self.deliveries.waiters.remove(&message.id);
+        }
+    }
+
+    pub(super) fn shown(&self, message: &Message) -> MessageInfo {
+        let mut shown = info::message(&self.record.start.name, message);
+        let open = message.state == MessageState::Queued;
+        shown.waits_for =
+            self.deliveries.shut(message.seq).filter(|_| open).map(|shut| shut.as_str().to_owned());
+        shown
     }
 
     pub(super) async fn on_send(&mut self, command: SendCommand) {
-        let SendCommand { id, body, queued, settled } = command;
-        let seq = self.last_seq + 1;
+        let SendCommand { id, body, terms, wait, queued, settled } = command;
+        if let Err(problem) = self.acceptable(&body, &terms) {
+            return drop(queued.send(Err(problem)));
+        }
+        let order = self.deliveries.last_order + 1;
         let session = self.record.start.id.clone();
-        let message = NewMessage { session, id, seq, body, at: clock::now() };
+        let message = NewMessage {
+            session,
+            id,
+            seq: order,
+            body: body.clone(),
+            terms: agreed(terms),
+            at: clock::now(),
+        };
         let accepted = self
             .shared
             .store
@@ -136,31 +356,131 @@ impl Actor {
         let (accepted, stored) = match accepted {
             Ok((accepted, Some(stored))) => (accepted, stored),
             Ok((_, None)) => {
-                return drop(
-                    queued.send(Err(Problem::new(ErrorKind::Internal, "the message has no record"))),
-                );
+                let problem = Problem::new(ErrorKind::Internal, "the message has no record");
+                return drop(queued.send(Err(problem)));
             }
             Err(error) => return drop(queued.send(Err(store_problem(&error)))),
         };
-        let shown = info::message(&self.record.start.name, &stored);
-        match accepted {
-            Accepted::Conflict => return drop(queued.send(Err(reused_id(&stored.id)))),
-            Accepted::New => self.last_seq = seq,
-            Accepted::Known(_) => {}
+        if matches!(accepted, Accepted::Conflict) {
+            return drop(queued.send(Err(reused_id(&stored.id))));
         }
-        let _ = queued.send(Ok(shown.clone()));
-        if stored.state == MessageState::Queued {
-            self.senders.entry(stored.seq).or_default().push(settled);
+        let new = matches!(accepted, Accepted::New);
+        if new {
+            self.deliveries.last_order = order;
+            self.open(stored.clone(), body);
+        }
+        let _ = queued.send(Ok(self.shown(&stored)));
+        let waiter = Waiter { wants: wait, answer: settled };
+        self.deliveries.waiters.entry(stored.id.clone()).or_default().push(waiter);
+        self.tell(&stored);
+        if !new {
+            return;
+        }
+        if matches!(self.lifecycle.phase(), Phase::Ended(_)) {
+            self.give_up(order, MessageState::Failed, "the program has ended".into()).await;
+        } else if stored.terms.raw {
+            self.type_raw().await;
         } else {
-            let _ = settled.send(shown);
+            self.deliver(None).await;
         }
-        if matches!(accepted, Accepted::New) {
-            let actions = if matches!(self.lifecycle.phase(), Phase::Ended(_)) {
-                vec![typing::Action::Settle(seq, Settled::Failed(Failure::ProgramEnded))]
+    }
+
+    fn acceptable(&self, body: &[u8], terms: &SendTerms) -> Result<(), Problem> {
+        let waiting: usize =
+            self.deliveries.open.values().map(|open| open.raw.len() + open.text.as_str().len()).sum();
+        if self.deliveries.open.len() >= MAX_OPEN || waiting + body.len() > MAX_OPEN_BYTES {
+            let message = format!("{} messages wait for this session already", self.deliveries.open.len());
+            return Err(Problem::new(ErrorKind::Conflict, message)
+                .hint("ostler messages list shows them; ostler messages drop ID takes one back"));
+        }
+        if terms.raw {
+            return Ok(());
+        }
+        if std::str::from_utf8(body).is_err() {
+            return Err(Problem::new(ErrorKind::Usage, "the message is not valid UTF-8")
+                .hint("--raw types bytes as they are"));
+        }
+        if prompt(&String::from_utf8_lossy(body)).as_str().is_empty() {
+            return Err(Problem::new(
+                ErrorKind::Usage,
+                "nothing is left of the message without blanks and control characters",
+            )
+            .hint("--raw types bytes as they are"));
+        }
+        if terms.mode == Mode::Interrupt && self.known.agent.preset.input.interrupt.is_empty() {
+            let message = format!("it is not known how to interrupt {}", self.known.agent.title());
+            return Err(Problem::new(ErrorKind::Usage, message)
+                .hint("set input.interrupt in its preset, or use --mode queue"));
+        }
+        Ok(())
+    }
+
+    /// What the agent's preset says about typing.
+    pub(super) fn learn_policy(&mut self) {
+        let input = &self.known.agent.preset.input;
+        let has_composer = self.known.book.knows_composer();
+        self.deliveries.placeholder =
+            input.paste_placeholder.as_deref().and_then(ostler_agents::Placeholder::new);
+        self.deliveries.policy = Policy {
+            enter_delay: Duration::from_millis(input.enter_delay_ms.into()),
+            raw_only: self.record.start.agent.is_some(),
+            has_composer,
+            can_clear: !input.clear.is_empty(),
+            ..Policy::default()
+        };
+        for open in self.deliveries.open.values_mut() {
+            open.delivery.configure(self.deliveries.policy);
+        }
+    }
+
+    /// The program has ended: nothing that waits will be typed.
+    pub(super) async fn end_messages(&mut self) {
+        let orders: Vec<u64> = self.deliveries.open.keys().copied().collect();
+        for order in orders {
+            let Some(open) = self.deliveries.open.get(&order) else { continue };
+            if open.message.terms.raw {
+                self.give_up(order, MessageState::Failed, "the program has ended".into()).await;
             } else {
-                self.typing.message(seq)
-            };
-            self.perform_typing(actions).await;
+                self.deliver(Some((order, News::Looked))).await;
+            }
         }
+    }
+}
+
+/// The text of a prompt: safe to type, without line ends at its end.
+pub(super) fn prompt(text: &str) -> SafeText {
+    SafeText::new(SafeText::new(text).as_str().trim_end())
+}
+
+/// The text with the request to confirm it.
+fn with_request(text: &SafeText, id: &str) -> SafeText {
+    SafeText::new(&format!(
+        "[CONTEXT {id} - please acknowledge]\n{text}\n[END CONTEXT - reply \"ACK: {id}\"]"
+    ))
+}
+
+fn recent(message: &Message, body: Body) -> Recent {
+    let wants_ack = message.terms.ack && message.proof < Proof::Acknowledged;
+    Recent { id: message.id.clone(), body, state: message.state, wants_ack, told: Vec::new() }
+}
+
+fn agreed(terms: SendTerms) -> Terms {
+    let SendTerms { raw, sender, priority, mode, ack, expires_ms } = terms;
+    let expires = expires_ms.map(|ms| Timestamp(clock::now().0.saturating_add(ms)));
+    Terms { raw, sender, priority, mode, ack, expires }
+}
+
+/// Why the terminal did not take a write.
+fn refusal(settled: Settled) -> String {
+    match settled {
+        Settled::Failed(Failure::ProgramEnded) => "the program has ended".into(),
+        Settled::Failed(Failure::LineTooLong) => {
+            "the terminal is in cooked mode and keeps 4095 bytes of a line; send shorter lines".into()
+        }
+        Settled::Failed(Failure::Unknown) => {
+            "its holder was killed; whether it was typed is not known".into()
+        }
+        Settled::Failed(Failure::Damaged) => "the bytes did not arrive whole".into(),
+        Settled::Written { .. } => String::new(),
     }
 }

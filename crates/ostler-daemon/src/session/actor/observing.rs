@@ -52,6 +52,7 @@ impl Actor {
             self.old_signals.extend(told.next_back().cloned());
             return;
         }
+        self.deliveries.changed = clock::steady();
         self.observe(|observer, screen, now| observer.output(screen, signals, now)).await;
     }
 
@@ -81,6 +82,7 @@ impl Actor {
         if actions.contains(&Action::Sample) {
             self.sample().await;
         }
+        Box::pin(self.deliver(None)).await;
     }
 
     /// Records what the agent is doing now, then tells those who wait.
@@ -163,6 +165,7 @@ impl Actor {
         let Known { book, settings, expectations, .. } = known.clone();
         self.known = known;
         self.observer.use_rules(book, settings, expectations, clock::steady());
+        self.learn_policy();
         self.follow_conversation();
         self.on_caught_up().await;
     }

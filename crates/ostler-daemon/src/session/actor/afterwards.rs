@@ -1,0 +1,93 @@
+//! What becomes of messages after they were typed, or given up.
+
+use ostler_core::Proof;
+use ostler_core::lifecycle::Phase;
+use ostler_protocol::{ErrorKind, MessageInfo, Problem};
+use ostler_store::{Message, MessageState};
+
+use super::{Actor, store_problem};
+use crate::clock;
+
+impl Actor {
+    async fn stored(&self, id: &str) -> Result<Message, Problem> {
+        let (session, wanted) = (self.record.start.id.clone(), id.to_owned());
+        let found = self.shared.store.run(move |store| store.message(&session, &wanted)).await;
+        let missing = || Problem::new(ErrorKind::NotFound, format!("there is no message {id:?}"));
+        found.map_err(|error| store_problem(&error))?.ok_or_else(missing)
+    }
+
+    /// Puts a message that was given up back among those under way.
+    pub(super) async fn retry_message(&mut self, id: &str) -> Result<MessageInfo, Problem> {
+        let message = self.stored(id).await?;
+        match message.state {
+            MessageState::Failed | MessageState::Uncertain => {}
+            state => {
+                return Err(Problem::new(
+                    ErrorKind::Conflict,
+                    format!("message {id:?} is {}", state.as_str()),
+                )
+                .hint("only a message that was given up can be tried again"));
+            }
+        }
+        if matches!(self.lifecycle.phase(), Phase::Ended(_)) {
+            return Err(Problem::new(ErrorKind::Ended, "its program has ended"));
+        }
+        let order = self.deliveries.last_order + 1;
+        let (session, wanted, at) = (self.record.start.id.clone(), id.to_owned(), clock::now());
+        let revived = self
+            .shared
+            .store
+            .run(move |store| {
+                store.revive(&session, &wanted, order, at)?;
+                Ok(store.message(&session, &wanted)?.zip(store.message_body(&session, &wanted)?))
+            })
+            .await
+            .map_err(|error| store_problem(&error))?;
+        let missing = || Problem::new(ErrorKind::NotFound, format!("there is no message {id:?}"));
+        let (message, body) = revived.ok_or_else(missing)?;
+        self.deliveries.last_order = order;
+        self.deliveries.recent.retain(|recent| recent.id != id);
+        self.open(message.clone(), body);
+        self.type_raw().await;
+        self.deliver(None).await;
+        Ok(self.shown(&self.stored(id).await.unwrap_or(message)))
+    }
+
+    /// Gives up a message that is under way, if nothing of it is in the terminal.
+    pub(super) async fn drop_message(&mut self, id: &str) -> Result<MessageInfo, Problem> {
+        let Some(open) = self.deliveries.find(id) else {
+            let state = self.stored(id).await?.state;
+            return Err(Problem::new(ErrorKind::Conflict, format!("message {id:?} is {}", state.as_str()))
+                .hint("only a message that is under way can be dropped"));
+        };
+        let order = open.message.seq;
+        let typed = self.deliveries.under_way.as_ref().is_some_and(|under_way| under_way.order == order);
+        if typed || !open.delivery.is_waiting() {
+            return Err(Problem::new(
+                ErrorKind::Conflict,
+                format!("message {id:?} is in the terminal already"),
+            )
+            .hint("ostler screen shows it; ostler attach lets you take it back"));
+        }
+        self.give_up(order, MessageState::Failed, "it was dropped on request".into()).await;
+        Ok(self.shown(&self.stored(id).await?))
+    }
+
+    /// The agent has confirmed a message.
+    pub(super) async fn acknowledged(&mut self, id: &str, evidence: &str) -> Result<MessageInfo, Problem> {
+        let message = self.stored(id).await?;
+        if message.proof == Proof::Queued {
+            return Err(Problem::new(ErrorKind::Conflict, format!("message {id:?} was not typed yet")));
+        }
+        if let Some(open) = self.deliveries.find(id) {
+            let order = open.message.seq;
+            self.prove(order, Proof::Acknowledged, evidence.to_owned()).await;
+        } else {
+            self.prove_late(id, Proof::Acknowledged, evidence.to_owned()).await;
+        }
+        for recent in self.deliveries.recent.iter_mut().filter(|recent| recent.id == id) {
+            recent.wants_ack = false;
+        }
+        Ok(self.shown(&self.stored(id).await?))
+    }
+}

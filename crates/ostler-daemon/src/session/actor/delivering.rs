@@ -1,0 +1,255 @@
+//! Prompts on their way into the agent: what is seen and heard goes to the delivery machine, what it says is done.
+
+use ostler_agents::{Composer, Reader};
+use ostler_core::delivery::{
+    Action, Because, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
+};
+use ostler_core::lifecycle::Phase;
+use ostler_core::{Proof, State, Timestamp};
+use ostler_hold::wire::Request;
+use ostler_store::MessageState;
+
+use super::Actor;
+use crate::clock;
+use crate::session::deliveries::PERSON;
+use crate::session::keys;
+
+/// A program that nobody understands is typed into after this much silence.
+const UNRECOGNISED: std::time::Duration = std::time::Duration::from_secs(30);
+/// Steps that one event may lead to.
+const MAX_STEPS: usize = 32;
+
+impl Actor {
+    /// Lets the delivery in hand go on.
+    pub(super) async fn deliver(&mut self, news: Option<(u64, News)>) {
+        if self.deliveries.open.is_empty() || !self.deliveries.settled_in {
+            return;
+        }
+        let mut news = news;
+        for _ in 0..MAX_STEPS {
+            let (wall, steady) = (clock::now(), clock::steady());
+            for order in self.deliveries.expired(wall, steady) {
+                self.give_up(order, MessageState::Failed, "it was not typed in time".into()).await;
+            }
+            let situation = self.situation();
+            let (order, event) = match news.take() {
+                Some((order, event)) => (order, event),
+                None => match self.deliveries.choose(situation, wall, steady) {
+                    Some(order) => (order, News::Looked),
+                    None => return,
+                },
+            };
+            let Some(view) = self.view(order, situation) else { return };
+            let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+            let actions = open.delivery.handle(event, &view, steady);
+            if actions.is_empty() {
+                return;
+            }
+            self.deliveries.in_hand = Some(order);
+            for action in actions {
+                self.perform(order, action).await;
+            }
+            // Nothing more until the holder has answered.
+            if self.deliveries.under_way.is_some() || self.deliveries.inspecting {
+                return;
+            }
+        }
+    }
+
+    async fn perform(&mut self, order: u64, action: Action) {
+        match action {
+            Action::Inspect => {
+                self.deliveries.inspecting = true;
+                self.request(&Request::Query);
+            }
+            Action::Type(write) => {
+                let bytes = self.bytes_of(order, write);
+                Box::pin(self.type_for(order, Some(write), bytes)).await;
+            }
+            Action::Prove(proof, because) => {
+                let evidence = self.evidence(order, because);
+                self.prove(order, proof, evidence).await;
+            }
+            Action::Missed => self.missed(order).await,
+            Action::Give(up) => {
+                let state =
+                    if matches!(up, Up::Uncertain) { MessageState::Uncertain } else { MessageState::Failed };
+                let refused = self.why_refused.take().filter(|_| up == Up::Refused);
+                let reason = refused.unwrap_or_else(|| up.as_str().to_owned());
+                self.give_up(order, state, reason).await;
+            }
+        }
+    }
+
+    async fn missed(&mut self, order: u64) {
+        let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+        open.message.proof = Proof::Queued;
+        open.message.evidence.clear();
+        let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
+        let recorded = self.shared.store.run(move |store| store.missed(&session, &id, at)).await;
+        self.log_store(&recorded);
+    }
+
+    fn bytes_of(&mut self, order: u64, write: Write) -> Vec<u8> {
+        let modes = self.output.screen.modes();
+        let input = &self.known.agent.preset.input;
+        match write {
+            Write::Enter => keys::bytes(&["enter".to_owned()], &modes),
+            Write::Clear => keys::bytes(&input.clear, &modes),
+            Write::Interrupt => keys::bytes(&input.interrupt, &modes),
+            Write::Body => {
+                let above = self.above();
+                let Some(open) = self.deliveries.open.get_mut(&order) else { return Vec::new() };
+                open.echoes = open.body.echoes(&self.output.screen, above);
+                open.text.paste(modes.bracketed_paste)
+            }
+        }
+    }
+
+    /// The row from which on the composer is.
+    fn above(&self) -> usize {
+        let rows = usize::from(self.output.screen.size().rows);
+        self.observer.composer().map_or(rows, |composer| composer.framed.start)
+    }
+
+    pub(super) fn situation(&self) -> Situation {
+        let now = clock::steady();
+        let (state, ..) = self.described();
+        let quiet = now.since(self.deliveries.changed) >= UNRECOGNISED;
+        Situation {
+            state: if self.watches() { state } else { State::Starting },
+            reachable: self.link.is_some() && matches!(self.lifecycle.phase(), Phase::Attached),
+            person: self.deliveries.person.is_some_and(|until| now < until),
+            unrecognised: quiet && !self.known.expectations.rules,
+        }
+    }
+
+    /// What can be seen of a message now.
+    fn view(&self, order: u64, situation: Situation) -> Option<View> {
+        let open = self.deliveries.open.get(&order)?;
+        let screen = &self.output.screen;
+        // A text that was just typed is looked for in every frame, also in one that is not complete.
+        let glanced: Option<Composer>;
+        let composer = if open.delivery.is_looking() {
+            glanced = Reader::glance(&self.known.book, screen);
+            glanced.as_ref()
+        } else {
+            self.observer.composer()
+        };
+        let earlier: Vec<_> = self.deliveries.recent.iter().map(|recent| recent.body.clone()).collect();
+        let sight = match composer {
+            Some(composer) => {
+                let mark = self.deliveries.placeholder.as_ref();
+                open.body.sight(screen, &self.known.book, composer, mark, &earlier)
+            }
+            None if self.known.book.knows_composer() => Sight::Hidden,
+            None => open.body.sight_at_cursor(screen),
+        };
+        let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
+        let typed = open.delivery.is_looking() || open.delivery.is_confirming();
+        let busy =
+            matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && situation.state == State::Working;
+        let began = |entered| self.observer.detector().went_to_work_since(entered).is_some();
+        Some(View {
+            situation,
+            sight,
+            at_work: busy || open.entered.is_some_and(began),
+            echoed: typed && open.body.echoes(screen, above) > open.echoes,
+            tells_prompts: self.deliveries.tells_prompts,
+            changed: self.deliveries.changed,
+        })
+    }
+
+    fn evidence(&self, order: u64, because: Because) -> String {
+        let open = self.deliveries.open.get(&order);
+        let sign = open
+            .and_then(|open| open.entered)
+            .and_then(|entered| self.observer.detector().went_to_work_since(entered))
+            .unwrap_or("screen");
+        match because {
+            Because::Ledger => "ledger: every byte is in the terminal".into(),
+            Because::Composer => "screen: the composer shows it".into(),
+            Because::Told(Witness::Hook) => "hook: the agent took this prompt".into(),
+            Because::Told(Witness::Transcript) => "transcript: the agent took this prompt".into(),
+            Because::WentToWork => {
+                format!("screen: the composer was emptied; {sign}: the agent went to work")
+            }
+            Because::Kept => "screen: the agent keeps it for after its turn".into(),
+            Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
+            Because::LineRead => "terminal: the program has read the line".into(),
+        }
+    }
+
+    /// The holder told about its terminal.
+    pub(super) async fn on_inspected(&mut self, cooked: bool, pending: u32) {
+        if std::mem::take(&mut self.deliveries.inspecting)
+            && let Some(order) = self.deliveries.in_hand
+        {
+            self.deliver(Some((order, News::Inspected { cooked, pending }))).await;
+        }
+    }
+
+    /// A person typed.
+    pub(super) fn person_typed(&mut self) {
+        self.deliveries.person = Some(clock::steady().plus(PERSON));
+    }
+
+    /// When something is due for a delivery.
+    pub(super) fn delivering_until(&self) -> Option<Timestamp> {
+        let steady = clock::steady();
+        let expiry = self.deliveries.next_expiry(steady).map(|at| steady.plus(at.since(clock::now())));
+        self.deliveries.deadline().into_iter().chain(expiry).min()
+    }
+
+    /// The agent says which prompt it took.
+    pub(super) async fn on_prompt(&mut self, by: Witness, text: Option<&str>) {
+        self.deliveries.tells_prompts |= by == Witness::Hook;
+        let Some(text) = text else { return };
+        // Of two equal messages the older one is meant, if it was not spoken of before.
+        let spoken_of = |told: &[Witness]| told.contains(&by);
+        let known = self
+            .deliveries
+            .recent
+            .iter_mut()
+            .find(|recent| recent.body.is_in(text) && !spoken_of(&recent.told));
+        if let Some(recent) = known {
+            recent.told.push(by);
+            if recent.state != MessageState::Delivered {
+                recent.state = MessageState::Delivered;
+                let id = recent.id.clone();
+                self.prove_late(&id, Proof::Submitted, self.evidence(0, Because::Told(by))).await;
+            }
+            return;
+        }
+        let begun =
+            |open: &&crate::session::deliveries::Open| open.delivery.attempts() > 0 && open.body.is_in(text);
+        let found =
+            self.deliveries.open.values().find(begun).map(|open| (open.message.seq, open.message.id.clone()));
+        if let Some((order, id)) = found {
+            self.deliver(Some((order, News::Told { by }))).await;
+            if let Some(recent) = self.deliveries.recent.iter_mut().find(|recent| recent.id == id) {
+                recent.told.push(by);
+            }
+            self.deliver(None).await;
+        }
+    }
+
+    /// Records what was learnt of a message after it was done with.
+    pub(super) async fn prove_late(&mut self, id: &str, proof: Proof, evidence: String) {
+        let (session, id, at) = (self.record.start.id.clone(), id.to_owned(), clock::now());
+        let recorded = self
+            .shared
+            .store
+            .run(move |store| {
+                if store.message(&session, &id)?.is_some_and(|message| message.proof < proof) {
+                    store.prove(&session, &id, proof, &evidence, true, at)?;
+                }
+                store.message(&session, &id)
+            })
+            .await;
+        self.log_store(&recorded);
+        if let Ok(Some(message)) = recorded {
+            self.tell(&message);
+        }
+    }
+}

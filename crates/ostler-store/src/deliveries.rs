@@ -1,0 +1,285 @@
+//! How messages get into their terminals: every write before it is made, every proof when it is found.
+
+use ostler_core::{Proof, Timestamp};
+use rusqlite::{OptionalExtension, Transaction, params};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::error::StoreError;
+use crate::events::{NewEvent, insert};
+use crate::messages::MessageState;
+use crate::store::Store;
+
+/// A write to a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Its number in the holder's ledger.
+    pub seq: u64,
+    /// The message it is for.
+    pub message: String,
+    /// What kind of write.
+    pub write: String,
+    /// It is known to be in the terminal.
+    pub done: bool,
+}
+
+/// What became of all messages.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct DeliveryCounts {
+    /// Messages that were sent as prompts.
+    pub sent: u64,
+    /// Those whose text was typed.
+    pub attempted: u64,
+    /// Those that are proven to be taken.
+    pub submitted: u64,
+    /// Of these, those that were typed once.
+    pub first_try: u64,
+    /// Of these, those that were typed more often.
+    pub after_retry: u64,
+    /// Those whose agent confirmed them.
+    pub acknowledged: u64,
+    /// Those whose agent was asked to.
+    pub ack_wanted: u64,
+    /// Those that took another way.
+    pub escalated: u64,
+    /// Those that did not arrive.
+    pub failed: u64,
+    /// Those of which it cannot be told.
+    pub uncertain: u64,
+    /// Those that wait.
+    pub waiting: u64,
+    /// Times a text was typed, over those submitted.
+    pub attempts: u64,
+    /// Milliseconds from sending to submission, over those submitted.
+    pub elapsed_ms: u64,
+}
+
+fn tell(
+    transaction: &Transaction<'_>,
+    session: &str,
+    event: &'static str,
+    details: Value,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    insert(transaction, &NewEvent { at, session: Some(session.to_owned()), event, details })
+}
+
+impl Store {
+    /// Records that something is about to be typed for a message.
+    pub fn begin_write(
+        &mut self,
+        session: &str,
+        message: &str,
+        write: &str,
+        seq: u64,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            // The same write under the same number is one that an earlier daemon did not get through.
+            let fresh = transaction
+                .prepare_cached("INSERT OR IGNORE INTO inputs (session, seq, message, write, at_ms) VALUES (?, ?, ?, ?, ?)")?
+                .execute(params![session, seq.cast_signed(), message, write, at.0.cast_signed()])?;
+            let (attempts, enters) = (matches!(write, "raw" | "body"), write == "enter");
+            let sql = "UPDATE messages SET attempts = attempts + ?3, enters = CASE WHEN ?4 THEN enters + 1 \
+                       WHEN ?3 THEN 0 ELSE enters END WHERE session = ?1 AND id = ?2";
+            if fresh > 0 {
+                transaction.prepare_cached(sql)?.execute(params![session, message, attempts, enters])?;
+            }
+            if write == "body" {
+                tell(transaction, session, "injection.attempted", json!({ "id": message }), at)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records that a write is in the terminal.
+    pub fn end_write(&mut self, session: &str, seq: u64) -> Result<(), StoreError> {
+        let sql = "UPDATE inputs SET done = 1 WHERE session = ? AND seq = ?";
+        self.connection.prepare_cached(sql)?.execute(params![session, seq.cast_signed()])?;
+        Ok(())
+    }
+
+    /// The last write for a message.
+    pub fn last_write(&self, session: &str, message: &str) -> Result<Option<Written>, StoreError> {
+        let sql = "SELECT seq, message, write, done FROM inputs WHERE session = ? AND message = ? ORDER BY seq DESC LIMIT 1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Written {
+                seq: row.get::<_, i64>(0)?.cast_unsigned(),
+                message: row.get(1)?,
+                write: row.get(2)?,
+                done: row.get(3)?,
+            })
+        };
+        Ok(statement.query_row([session, message], read).optional()?)
+    }
+
+    /// Highest number of a write to a session's terminal.
+    pub fn last_input(&self, session: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT max(coalesce((SELECT max(seq) FROM inputs WHERE session = ?1), 0), \
+                   coalesce((SELECT max(seq) FROM messages WHERE session = ?1), 0))";
+        let last: i64 = self.connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
+        Ok(last.cast_unsigned())
+    }
+
+    /// Records that more is proven of a message; with `last` nothing more is to be done for it.
+    ///
+    /// Whatever was concluded before, a proof is a proof: it also holds for a message that was given up.
+    pub fn prove(
+        &mut self,
+        session: &str,
+        message: &str,
+        proof: Proof,
+        evidence: &str,
+        last: bool,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET proof = ?3,
+                         evidence = CASE evidence WHEN '' THEN ?4 ELSE evidence || char(10) || ?4 END,
+                         state = CASE WHEN ?5 THEN 'delivered' ELSE state END,
+                         failure = CASE WHEN ?5 THEN NULL ELSE failure END,
+                         settled_ms = CASE WHEN ?5 THEN ?6 ELSE settled_ms END,
+                         submitted_ms = CASE WHEN ?3 = 'submitted' THEN ?6 ELSE submitted_ms END,
+                         acknowledged_ms = CASE WHEN ?3 = 'acknowledged' THEN ?6 ELSE acknowledged_ms END
+                       WHERE session = ?1 AND id = ?2";
+            transaction.prepare_cached(sql)?.execute(params![
+                session,
+                message,
+                proof.as_str(),
+                evidence,
+                last,
+                at.0.cast_signed()
+            ])?;
+            let details = json!({ "id": message, "evidence": evidence });
+            let event = match proof {
+                Proof::Queued => "message.queued",
+                Proof::Written => "message.written",
+                Proof::Seen => "message.seen",
+                Proof::Submitted => "message.submitted",
+                Proof::Acknowledged => "message.acknowledged",
+            };
+            tell(transaction, session, event, details.clone(), at)?;
+            if proof == Proof::Submitted {
+                tell(transaction, session, "injection.succeeded", details, at)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records a piece of evidence that changes nothing.
+    pub fn add_evidence(&mut self, session: &str, message: &str, evidence: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE messages SET evidence = CASE evidence WHEN '' THEN ?3 ELSE evidence || char(10) || ?3 END \
+                   WHERE session = ?1 AND id = ?2";
+        self.connection.prepare_cached(sql)?.execute(params![session, message, evidence])?;
+        Ok(())
+    }
+
+    /// Records that nothing of a message's text is where it was typed.
+    pub fn missed(&mut self, session: &str, message: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET proof = 'queued', evidence = '' WHERE session = ? AND id = ?";
+            transaction.prepare_cached(sql)?.execute([session, message])?;
+            tell(transaction, session, "message.missed", json!({ "id": message }), at)
+        })
+    }
+
+    /// Records that nothing more is done for a message, and why.
+    pub fn give_up(
+        &mut self,
+        session: &str,
+        message: &str,
+        state: MessageState,
+        failure: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET state = ?3, failure = ?4, settled_ms = ?5
+                       WHERE session = ?1 AND id = ?2 AND state = 'queued' RETURNING raw";
+            let raw: Option<bool> = transaction
+                .prepare_cached(sql)?
+                .query_row(params![session, message, state.as_str(), failure, at.0.cast_signed()], |row| {
+                    row.get(0)
+                })
+                .optional()?;
+            let Some(raw) = raw else { return Ok(()) };
+            let details = json!({ "id": message, "reason": failure, "state": state.as_str() });
+            tell(transaction, session, "message.failed", details.clone(), at)?;
+            if !raw {
+                tell(transaction, session, "injection.failed", details, at)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records that a message took another way.
+    pub fn escalated(
+        &mut self,
+        session: &str,
+        message: &str,
+        way: &str,
+        detail: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET escalated = ?3 WHERE session = ?1 AND id = ?2";
+            transaction.prepare_cached(sql)?.execute([session, message, way])?;
+            let details = json!({ "id": message, "way": way, "detail": detail });
+            tell(transaction, session, "injection.escalated", details, at)
+        })
+    }
+
+    /// Puts a message that was given up back among those that are under way.
+    pub fn revive(
+        &mut self,
+        session: &str,
+        message: &str,
+        seq: u64,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET state = 'queued', proof = 'queued', evidence = '', failure = NULL, seq = ?3,
+                         attempts = 0, enters = 0, settled_ms = NULL, expires_ms = NULL
+                       WHERE session = ?1 AND id = ?2 AND state IN ('failed', 'uncertain')";
+            let changed =
+                transaction.prepare_cached(sql)?.execute(params![session, message, seq.cast_signed()])?;
+            if changed > 0 {
+                transaction.prepare_cached("DELETE FROM inputs WHERE session = ? AND message = ?")?.execute([session, message])?;
+                tell(transaction, session, "message.queued", json!({ "id": message, "again": true }), at)?;
+            }
+            Ok(changed > 0)
+        })
+    }
+
+    /// What became of all messages.
+    pub fn delivery_counts(&self) -> Result<DeliveryCounts, StoreError> {
+        let sql =
+            "SELECT count(*), coalesce(sum(attempts > 0), 0), coalesce(sum(submitted_ms IS NOT NULL), 0),
+                     coalesce(sum(submitted_ms IS NOT NULL AND attempts <= 1), 0),
+                     coalesce(sum(submitted_ms IS NOT NULL AND attempts > 1), 0),
+                     coalesce(sum(acknowledged_ms IS NOT NULL), 0), coalesce(sum(ack), 0),
+                     coalesce(sum(escalated IS NOT NULL), 0), coalesce(sum(state = 'failed'), 0),
+                     coalesce(sum(state = 'uncertain'), 0), coalesce(sum(state = 'queued'), 0),
+                     coalesce(sum(CASE WHEN submitted_ms IS NOT NULL THEN attempts END), 0),
+                     coalesce(sum(submitted_ms - created_ms), 0)
+                   FROM messages WHERE raw = 0";
+        let number = |row: &rusqlite::Row<'_>, index| row.get::<_, i64>(index).map(i64::cast_unsigned);
+        Ok(self.connection.query_row(sql, [], |row| {
+            Ok(DeliveryCounts {
+                sent: number(row, 0)?,
+                attempted: number(row, 1)?,
+                submitted: number(row, 2)?,
+                first_try: number(row, 3)?,
+                after_retry: number(row, 4)?,
+                acknowledged: number(row, 5)?,
+                ack_wanted: number(row, 6)?,
+                escalated: number(row, 7)?,
+                failed: number(row, 8)?,
+                uncertain: number(row, 9)?,
+                waiting: number(row, 10)?,
+                attempts: number(row, 11)?,
+                elapsed_ms: number(row, 12)?,
+            })
+        })?)
+    }
+}

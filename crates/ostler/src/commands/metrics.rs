@@ -1,0 +1,66 @@
+//! `ostler metrics`
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use ostler_protocol::{Metrics, Request, Response};
+use serde_json::Value;
+
+use crate::cli::Json;
+use crate::error::CommandError;
+use crate::{client, output};
+
+/// Names, what they count, and where the count is found.
+const COUNTERS: [(&str, &str, &str); 10] = [
+    ("ostler_messages_sent_total", "Prompts that were sent", "sent"),
+    ("ostler_injections_attempted_total", "Prompts whose text was typed", "attempted"),
+    ("ostler_injections_succeeded_total", "Prompts that are proven to be taken", "submitted"),
+    ("ostler_injections_first_try_total", "Prompts that were taken at the first try", "first_try"),
+    ("ostler_injections_after_retry_total", "Prompts that were taken after more than one try", "after_retry"),
+    ("ostler_injections_acknowledged_total", "Prompts that their agent confirmed", "acknowledged"),
+    (
+        "ostler_injections_acknowledgement_wanted_total",
+        "Prompts whose agent was asked to confirm",
+        "ack_wanted",
+    ),
+    ("ostler_injections_escalated_total", "Prompts that took another way", "escalated"),
+    ("ostler_injections_failed_total", "Prompts that did not arrive", "failed"),
+    ("ostler_injections_uncertain_total", "Prompts of which it cannot be told", "uncertain"),
+];
+
+pub(crate) fn run(args: &Json) -> Result<ExitCode, CommandError> {
+    let Response::Metrics(metrics) = client::call(&Request::Metrics)? else {
+        return Err(super::unexpected());
+    };
+    if args.json {
+        output::json(&metrics)?;
+    } else {
+        output::print(&exposition(&metrics))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The metrics in the text format of Prometheus.
+fn exposition(metrics: &Metrics) -> String {
+    let mut text = String::new();
+    let count = |name: &str| metrics.deliveries.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let mut add = |name: &str, kind: &str, help: &str, value: &str| {
+        let _ = write!(text, "# HELP {name} {help}.\n# TYPE {name} {kind}\n{name} {value}\n");
+    };
+    for (name, help, key) in COUNTERS {
+        add(name, "counter", help, &count(key).to_string());
+    }
+    add("ostler_messages_waiting", "gauge", "Prompts that wait", &count("waiting").to_string());
+    #[expect(clippy::cast_precision_loss, reason = "for people and graphs")]
+    let mean = |sum: u64| sum as f64 / count("submitted").max(1) as f64;
+    let attempts = format!("{:.3}", mean(count("attempts")));
+    add("ostler_injection_attempts_mean", "gauge", "Times a prompt was typed until it was taken", &attempts);
+    let seconds = format!("{:.3}", mean(count("elapsed_ms")) / 1e3);
+    add("ostler_injection_seconds_mean", "gauge", "Time from sending to being taken", &seconds);
+    let name = "ostler_sessions";
+    let _ = write!(text, "# HELP {name} Running sessions by state.\n# TYPE {name} gauge\n");
+    for (state, count) in &metrics.sessions {
+        let _ = writeln!(text, "{name}{{state=\"{state}\"}} {count}");
+    }
+    text
+}
