@@ -10,19 +10,24 @@
 //!
 //! - [`delivery`]: one message on its way into an agent; [`queue`]: which message is next.
 //! - [`detector`]: what an agent is doing.
+//! - [`dialog`]: answering a dialog by choosing a row.
+//! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
+pub mod beacon;
 pub mod delivery;
 pub mod detector;
+pub mod dialog;
 pub mod environment;
 pub mod fact;
 pub mod lifecycle;
 pub mod name;
 pub mod proof;
 pub mod queue;
+pub mod start_plan;
 pub mod state;
 pub mod time;
 pub mod typing;
