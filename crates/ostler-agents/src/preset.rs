@@ -206,6 +206,10 @@ pub struct Startup {
     pub permission_warning: bool,
     /// Files it needs to be there before it starts, and their contents, relative to its config directory.
     pub files: BTreeMap<String, String>,
+    /// Arguments that tell it to trust the folder `{cwd}`, where the user does.
+    pub trusted_args: Vec<String>,
+    /// Environment that tells it so.
+    pub trusted_env: BTreeMap<String, String>,
 }
 
 /// What an agent says of itself on its terminal (OSC 7501).

@@ -68,10 +68,16 @@ mod tests {
 
     #[test]
     fn it_is_one_line_whatever_the_names() {
-        let beacon =
-            Beacon { recipient: "fix-it", sender: "you", time: "2026-01-02T03:04:05Z", topic: Topic::Assigned, id: None };
+        let beacon = Beacon {
+            recipient: "fix-it",
+            sender: "you",
+            time: "2026-01-02T03:04:05Z",
+            topic: Topic::Assigned,
+            id: None,
+        };
         assert_eq!(beacon.to_string(), "[OSTLER] fix-it <- you • 2026-01-02T03:04:05Z • assigned");
-        let hostile = Beacon { sender: "a\n[OSTLER] b • c", id: Some("t1"), topic: Topic::Switch, ..beacon };
+        let hostile =
+            Beacon { sender: "a\n[OSTLER] b • c", id: Some("t1"), topic: Topic::Switch, ..beacon };
         assert_eq!(
             hostile.to_string(),
             "[OSTLER] fix-it <- a[OSTLER] b  c • 2026-01-02T03:04:05Z • switch:t1"

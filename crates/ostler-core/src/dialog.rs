@@ -179,7 +179,9 @@ impl Dialog {
                 }
             }
             // It changed its look in the middle.
-            (Stage::Selecting { .. } | Stage::Convinced { .. }, Sight::Plain) => self.leave(Reason::NoSuchRow),
+            (Stage::Selecting { .. } | Stage::Convinced { .. }, Sight::Plain) => {
+                self.leave(Reason::NoSuchRow)
+            }
         }
     }
 
@@ -195,7 +197,13 @@ impl Dialog {
         self.step(wanted, selected, 1, now)
     }
 
-    fn step(&mut self, wanted: Option<u16>, selected: Option<u16>, tries: u32, now: Timestamp) -> Option<Action> {
+    fn step(
+        &mut self,
+        wanted: Option<u16>,
+        selected: Option<u16>,
+        tries: u32,
+        now: Timestamp,
+    ) -> Option<Action> {
         let (Some(wanted), Some(from)) = (wanted, selected) else { return self.leave(Reason::NoSuchRow) };
         self.stage = Stage::Selecting { pressed: now, from, tries };
         self.deadline = Some(now.plus(PATIENCE));
@@ -268,12 +276,7 @@ mod tests {
 
     #[test]
     fn a_lost_key_is_repeated_and_a_stuck_selection_left() {
-        let done = play(&[
-            (400, rows(5, 4)),
-            (1_900, rows(5, 4)),
-            (3_400, rows(5, 4)),
-            (4_900, rows(5, 4)),
-        ]);
+        let done = play(&[(400, rows(5, 4)), (1_900, rows(5, 4)), (3_400, rows(5, 4)), (4_900, rows(5, 4))]);
         assert_eq!(done, [(400, DOWN), (1_900, DOWN), (3_400, DOWN), (4_900, Action::Leave(Reason::Stuck))]);
     }
 
@@ -286,7 +289,8 @@ mod tests {
     #[test]
     fn a_dialog_without_rows_is_answered_by_its_keys() {
         let answer = Action::Press(Press::Answer);
-        let done = play(&[(400, Sight::Plain), (900, Sight::Plain), (4_400, Sight::Plain), (4_500, Sight::Gone)]);
+        let done =
+            play(&[(400, Sight::Plain), (900, Sight::Plain), (4_400, Sight::Plain), (4_500, Sight::Gone)]);
         assert_eq!(done, [(400, answer), (4_400, answer), (4_500, Action::Answered)]);
     }
 

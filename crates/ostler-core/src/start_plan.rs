@@ -58,14 +58,31 @@ impl Part {
 }
 
 /// Ways into an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Way {
     /// Its session-start hook prints it.
     Hook,
     /// The first prompt on its command line.
     Argument,
     /// A message, when it is ready.
+    #[default]
     Message,
+}
+
+impl Way {
+    /// The name in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Argument => "argument",
+            Self::Message => "message",
+        }
+    }
+
+    /// The way of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Hook, Self::Argument, Self::Message].into_iter().find(|way| way.as_str() == name)
+    }
 }
 
 /// Longest text on a command line.
@@ -78,7 +95,8 @@ pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
     let Wanted { beacon, context, work, elsewhere } = wanted;
     let context = context.map(str::trim_end).filter(|context| !context.is_empty());
     let work = work.map(str::trim_end).filter(|work| !work.is_empty());
-    let with_beacon = |text: &str| if beacon.is_empty() { text.to_owned() } else { format!("{beacon}\n\n{text}") };
+    let with_beacon =
+        |text: &str| if beacon.is_empty() { text.to_owned() } else { format!("{beacon}\n\n{text}") };
     let first = |part, text: String, ack| {
         let way = if abilities.argument && fits_argument(&text) { Way::Argument } else { Way::Message };
         Piece { part, text, way, ack }
@@ -119,9 +137,16 @@ mod tests {
     const ARGUMENT: Abilities = Abilities { hook: None, argument: true };
     const BOTH: Abilities = Abilities { hook: Some(10), argument: true };
 
-    fn ways(abilities: Abilities, context: Option<&str>, work: Option<&str>) -> Vec<(Part, Way, String, bool)> {
+    fn ways(
+        abilities: Abilities,
+        context: Option<&str>,
+        work: Option<&str>,
+    ) -> Vec<(Part, Way, String, bool)> {
         let wanted = Wanted { beacon: "B", context, work, elsewhere: "load it" };
-        plan(abilities, wanted).into_iter().map(|piece| (piece.part, piece.way, piece.text, piece.ack)).collect()
+        plan(abilities, wanted)
+            .into_iter()
+            .map(|piece| (piece.part, piece.way, piece.text, piece.ack))
+            .collect()
     }
 
     #[test]

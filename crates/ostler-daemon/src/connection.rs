@@ -92,6 +92,7 @@ impl Connection {
                 let body = self.stream.next().await?.bytes()?;
                 self.send(&name, messages::Sent { id, body, terms }, wait).await?
             }
+            Request::Await { name, id, wait } => self.await_message(&name, id, wait).await?,
             Request::Messages { name, all } => self.messages(name, all).await,
             Request::RetryMessage { id, name } => self.retry_message(&id, name.as_deref()).await,
             Request::DropMessage { id, name } => self.drop_message(&id, name.as_deref()).await,

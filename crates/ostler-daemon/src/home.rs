@@ -76,6 +76,11 @@ impl Home {
         self.state.join("trusted")
     }
 
+    /// Which folders the user trusts.
+    pub fn trusted_folders(&self) -> PathBuf {
+        self.path().join("trusted-folders.json")
+    }
+
     /// Reports of hooks that found no daemon.
     pub fn spool(&self) -> PathBuf {
         self.state.join("spool")

@@ -8,6 +8,7 @@ use ostler_agents::{Agent, RuleBook, settings_for};
 use ostler_core::detector::{Expectations, Settings};
 use tokio::sync::watch;
 
+use crate::policy::Policies;
 use crate::{Home, presets};
 
 /// What a session knows of its agent; nothing by default.
@@ -17,6 +18,8 @@ pub(crate) struct Known {
     pub(crate) book: Arc<RuleBook>,
     pub(crate) settings: Settings,
     pub(crate) expectations: Expectations,
+    /// Which dialogs are answered.
+    pub(crate) policy: Arc<Policies>,
 }
 
 /// Agent, version and project: what the knowledge of a session depends on.
@@ -68,9 +71,11 @@ impl Knowledge {
         let book = registry.rulebook(&agent, version.as_ref()).inspect_err(|error| {
             tracing::error!(agent = agent.name, %error, "the rules cannot be used");
         });
+        let settings = crate::settings::load(&self.home, cwd);
         Known {
+            policy: Arc::new(settings.policy),
             book: Arc::new(book.unwrap_or_default()),
-            settings: settings_for(&agent, crate::settings::load(&self.home, cwd).detector),
+            settings: settings_for(&agent, settings.detector),
             expectations: if self.answers_status {
                 agent.expectations(version.as_ref())
             } else {

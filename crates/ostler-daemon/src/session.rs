@@ -13,7 +13,7 @@ use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, Sessi
 use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
-pub(crate) use actor::{Actor, Origin, reused_id, store_problem};
+pub(crate) use actor::{Actor, Origin, reused_id, store_problem, with_request};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use info::message as message_info;
 
@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Send(Box<SendCommand>),
     /// Tell about a message that is under way.
     Message { id: String, answer: oneshot::Sender<Option<MessageInfo>> },
+    /// Tell about a message when it has got that far, or never will.
+    Await { id: String, wait: Proof, answer: oneshot::Sender<MessageInfo> },
     /// Try a message again that was given up.
     RetryMessage { id: String, answer: oneshot::Sender<Result<MessageInfo, Problem>> },
     /// Give up a message that is under way.

@@ -14,6 +14,7 @@ use ostler_core::detector;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::policy::Policies;
 use crate::{Home, presets};
 
 /// Where a project keeps its settings, seen from its root.
@@ -28,6 +29,8 @@ pub struct Settings {
     pub project: Picks,
     /// How the detector judges.
     pub detector: detector::Settings,
+    /// Which dialogs are answered.
+    pub policy: Policies,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -39,6 +42,7 @@ struct UserFile {
     agents: AgentsTable,
     roles: BTreeMap<String, String>,
     detector: detector::Settings,
+    policy: Policies,
 }
 
 /// What a project's file can say.
@@ -64,6 +68,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
         Some(Ok(found)) => {
             settings.user = picks(&file, found.agents, found.roles);
             settings.detector = found.detector;
+            settings.policy = found.policy;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}

@@ -16,7 +16,7 @@ mod response;
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;
-pub use request::{Request, SendTerms, Since, StartRequest, ViewRequest};
+pub use request::{Request, SendTerms, Since, StartRequest, StartupRequest, ViewRequest};
 pub use response::{
     DaemonInfo, ErrorKind, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, Problem, Response,
     RuleInfo, SessionInfo, SignalInfo, TerminalInfo,

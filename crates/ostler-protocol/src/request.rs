@@ -56,6 +56,15 @@ pub enum Request {
         /// How it is to be delivered.
         terms: SendTerms,
     },
+    /// Answers when a message is proven to have got so far, or never will.
+    Await {
+        /// The session's name or id.
+        name: String,
+        /// The message's id.
+        id: String,
+        /// Answer when this much is proven.
+        wait: Proof,
+    },
     /// Lists messages.
     Messages {
         /// Only of this session.
@@ -170,6 +179,28 @@ pub struct StartRequest {
     pub open_files: u64,
     /// The caller's umask.
     pub umask: u32,
+    /// What the agent has to know and do from the start.
+    #[serde(default)]
+    pub startup: StartupRequest,
+    /// The folder is trusted: dialogs that ask for it are answered so.
+    #[serde(default)]
+    pub trust: bool,
+    /// The agent works without a person who approves.
+    #[serde(default)]
+    pub unattended: bool,
+}
+
+/// What an agent has to know and do from the start.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StartupRequest {
+    /// What it should do.
+    pub prompt: Option<String>,
+    /// What it should know.
+    pub context: Option<String>,
+    /// Who asks for it.
+    pub sender: String,
+    /// Say in the first line who speaks, and about what.
+    pub beacon: bool,
 }
 
 /// From where on output is shown.

@@ -178,7 +178,7 @@ impl Store {
     /// Records that nothing of a message's text is where it was typed.
     pub fn missed(&mut self, session: &str, message: &str, at: Timestamp) -> Result<(), StoreError> {
         self.atomically(|transaction| {
-            let sql = "UPDATE messages SET proof = 'queued', evidence = '' WHERE session = ? AND id = ?";
+            let sql = "UPDATE messages SET proof = 'queued', evidence = '', way = 'message' WHERE session = ? AND id = ?";
             transaction.prepare_cached(sql)?.execute([session, message])?;
             tell(transaction, session, "message.missed", json!({ "id": message }), at)
         })

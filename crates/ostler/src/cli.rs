@@ -1,15 +1,16 @@
 //! The command line, as a contract.
 
 mod messages;
+mod start;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use ostler_core::{SessionName, State};
-use ostler_screen::Size;
+use ostler_core::State;
 
 pub(crate) use messages::{Ack, Messages, Send};
+pub(crate) use start::Start;
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
@@ -184,47 +185,6 @@ pub(crate) enum Agents {
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Start {
-    /// The agent (see: ostler agents list), or any program: a name on the PATH, or a path
-    #[arg(value_name = "AGENT")]
-    pub(crate) program: OsString,
-    /// The program is this agent, behind a wrapper such as npx, python -m or a container
-    #[arg(long = "as", value_name = "AGENT")]
-    pub(crate) agent: Option<String>,
-    /// What to call the session [default: the program's name]
-    #[arg(long)]
-    pub(crate) name: Option<SessionName>,
-    /// Where to start it [default: here]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Set a variable in its environment; may be given more than once
-    #[arg(long, value_name = "NAME=VALUE", value_parser = env_pair)]
-    pub(crate) env: Vec<(String, String)>,
-    /// Size of its terminal
-    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
-    pub(crate) size: Size,
-    /// Record the session as an asciicast in its directory, up to this many MiB
-    #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "64")]
-    pub(crate) record: Option<u32>,
-    /// Do not set up the agent's hooks for this session
-    #[arg(long)]
-    pub(crate) no_hooks: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Arguments for the program
-    #[arg(last = true)]
-    pub(crate) args: Vec<OsString>,
-}
-
-fn env_pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write it as NAME=VALUE".into()),
-    }
 }
 
 #[derive(Debug, Args)]

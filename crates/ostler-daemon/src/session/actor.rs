@@ -1,6 +1,7 @@
 //! The task that owns a session.
 
 mod afterwards;
+mod answering;
 mod commands;
 mod conversation;
 mod delivering;
@@ -26,7 +27,9 @@ use ostler_store::{Ending, MessageState, Session, StoreError, Written};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use self::answering::Answering;
 use self::conversation::Conversation;
+pub(crate) use self::messages::with_request;
 use super::deliveries::Deliveries;
 use super::output::Output;
 use super::{Command, SessionHandle};
@@ -75,6 +78,7 @@ pub(crate) struct Actor {
     holder: Option<Child>,
     holder_pid: Option<u32>,
     deliveries: Deliveries,
+    answering: Option<Answering>,
     /// The last writes of an earlier daemon, by the place of their message in the order.
     resumable: Vec<(u64, Written)>,
     /// Why the terminal did not take the last write.
@@ -161,6 +165,7 @@ impl Actor {
             holder: None,
             holder_pid: None,
             deliveries: Deliveries::default(),
+            answering: None,
             resumable: Vec::new(),
             why_refused: None,
             stoppers: Vec::new(),
@@ -260,6 +265,7 @@ impl Actor {
             self.inspectors.first().map(|(until, _)| *until),
             self.observing_until(),
             self.delivering_until(),
+            self.answering_until(),
         ]
         .into_iter()
         .flatten()
@@ -295,6 +301,7 @@ impl Actor {
         self.live(lifecycle::Event::Tick).await;
         let actions = self.typing.tick(now);
         self.perform_typing(actions).await;
+        self.answer_dialog().await;
         self.deliver(None).await;
     }
 

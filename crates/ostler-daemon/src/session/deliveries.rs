@@ -116,7 +116,8 @@ impl Deliveries {
     }
 
     fn waiting(&self, steady: Timestamp) -> impl Iterator<Item = Waiting> {
-        self.open.values().filter(|open| !open.message.terms.raw).map(move |open| Waiting {
+        let typed = |open: &&Open| !open.message.terms.raw && !open.delivery.is_given();
+        self.open.values().filter(typed).map(move |open| Waiting {
             order: open.message.seq,
             priority: open.message.terms.priority,
             mode: open.message.terms.mode,

@@ -9,7 +9,7 @@ mod which;
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -46,8 +46,11 @@ struct Here {
 impl Here {
     /// Looks around, and tells what is wrong with the files that were found.
     fn look() -> Result<Self, CommandError> {
+        Self::look_in(std::env::current_dir()?)
+    }
+
+    fn look_in(cwd: PathBuf) -> Result<Self, CommandError> {
         let home = client::home()?;
-        let cwd = std::env::current_dir()?;
         let presets = presets::load(&home, &cwd);
         let settings = settings::load(&home, &cwd);
         for problem in presets.registry.problems().iter().chain(&settings.problems) {
@@ -78,6 +81,17 @@ impl Here {
     /// What its program is, asking it if need be.
     async fn identify(&self, agent: &Agent, program: &std::path::Path) -> Identity {
         identify(&self.home, agent, program, &choice::environment_of(agent, &self.env), &self.cwd).await
+    }
+}
+
+/// The agent that runs in a directory where nobody names one.
+pub(super) fn chosen(role: Option<&str>, cwd: &Path) -> Result<String, CommandError> {
+    let here = Here::look_in(cwd.to_owned())?;
+    let ask = choice::Ask { agent: None, role, env: &here.env, cwd: &here.cwd };
+    let choice = runtime()?.block_on(choice::choose(&here.home, &here.presets.registry, &here.settings, ask));
+    match choice {
+        Ok(chosen) => Ok(chosen.choice.agent.name.clone()),
+        Err(none) => Err(CommandError::new(Kind::Failed, none.reason).hint(none.hint)),
     }
 }
 

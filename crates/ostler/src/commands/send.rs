@@ -106,6 +106,11 @@ fn surroundings(name: &str) -> (Option<State>, String) {
     (Some(session.state), format!("\nthe session is {}; its screen ends with:{shown}", session.state))
 }
 
+/// The end of a session's screen, for an error.
+pub(super) fn screen_end(name: &str) -> String {
+    surroundings(name).1
+}
+
 /// A message whose fate is not known may be recorded: sent again under its id, it is not typed twice.
 fn name_the_message(error: CommandError, id: &str) -> CommandError {
     let known = error.hint.as_ref().map_or_else(String::new, |hint| format!("{hint}; "));

@@ -42,6 +42,7 @@ impl Actor {
                 let open = self.deliveries.find(&id).map(|open| self.shown(&open.message));
                 drop(answer.send(open));
             }
+            Command::Await { id, wait, answer } => self.on_await(id, wait, answer).await,
             Command::RetryMessage { id, answer } => drop(answer.send(self.retry_message(&id).await)),
             Command::DropMessage { id, answer } => drop(answer.send(self.drop_message(&id).await)),
             Command::Acknowledge { id, answer } => {

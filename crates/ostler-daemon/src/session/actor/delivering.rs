@@ -11,7 +11,7 @@ use ostler_store::MessageState;
 
 use super::Actor;
 use crate::clock;
-use crate::session::deliveries::PERSON;
+use crate::session::deliveries::{Open, PERSON};
 use crate::session::keys;
 
 /// A program that nobody understands is typed into after this much silence.
@@ -26,6 +26,9 @@ impl Actor {
             return;
         }
         let mut news = news;
+        if news.is_none() {
+            self.look_after_given().await;
+        }
         for _ in 0..MAX_STEPS {
             let (wall, steady) = (clock::now(), clock::steady());
             for order in self.deliveries.expired(wall, steady) {
@@ -56,6 +59,39 @@ impl Actor {
         }
     }
 
+    /// Sees what became of the messages that the agent gets from its start.
+    async fn look_after_given(&mut self) {
+        let given = self.deliveries.open.values().filter(|open| open.delivery.is_given());
+        let orders: Vec<u64> = given.map(|open| open.message.seq).collect();
+        for order in orders {
+            let situation = self.situation();
+            let Some(view) = self.view(order, situation) else { continue };
+            // One message at a time is typed.
+            let free = self.deliveries.in_hand.is_none() && self.deliveries.under_way.is_none();
+            let Some(open) = self.deliveries.open.get_mut(&order).filter(|_| free) else { continue };
+            let actions = open.delivery.handle(News::Looked, &view, clock::steady());
+            if !actions.is_empty() && !open.delivery.is_given() {
+                self.deliveries.in_hand = Some(order);
+            }
+            for action in actions {
+                self.perform(order, action).await;
+            }
+        }
+    }
+
+    /// The context that a hook is to give the agent, if there is one.
+    pub(super) fn context_for_hook(&self) -> Option<(u64, String)> {
+        let waits = |open: &&Open| open.delivery.awaits_hook() && open.message.proof == Proof::Queued;
+        let open = self.deliveries.open.values().find(waits)?;
+        Some((open.message.seq, open.text.to_string()))
+    }
+
+    /// The hook has the context.
+    pub(super) async fn hook_took(&mut self, order: u64) {
+        self.deliver(Some((order, News::Taken))).await;
+        self.deliver(None).await;
+    }
+
     async fn perform(&mut self, order: u64, action: Action) {
         match action {
             Action::Inspect => {
@@ -81,7 +117,7 @@ impl Actor {
         }
     }
 
-    async fn missed(&mut self, order: u64) {
+    pub(super) async fn missed(&mut self, order: u64) {
         let Some(open) = self.deliveries.open.get_mut(&order) else { return };
         open.message.proof = Proof::Queued;
         open.message.evidence.clear();
@@ -146,7 +182,7 @@ impl Actor {
             None => open.body.sight_at_cursor(screen),
         };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
-        let typed = open.delivery.is_looking() || open.delivery.is_confirming();
+        let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
         let busy =
             matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && situation.state == State::Working;
         let began = |entered| self.observer.detector().went_to_work_since(entered).is_some();
@@ -176,6 +212,7 @@ impl Actor {
             }
             Because::Kept => "screen: the agent keeps it for after its turn".into(),
             Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
+            Because::HookTook => "hook: the agent's session-start hook took it".into(),
             Because::LineRead => "terminal: the program has read the line".into(),
         }
     }

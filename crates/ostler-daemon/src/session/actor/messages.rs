@@ -7,6 +7,7 @@ use ostler_agents::Body;
 use ostler_core::delivery::{Delivery, Event as News, Mode, Policy, Progress, Write};
 use ostler_core::detector::Event;
 use ostler_core::lifecycle::Phase;
+use ostler_core::start_plan::Way;
 use ostler_core::typing::{self, Answer, Failure, Frame, Settled};
 use ostler_core::{Proof, Timestamp};
 use ostler_hold::crc32;
@@ -49,8 +50,13 @@ impl Actor {
             self.deliveries.remember(recent(&message, body));
         }
         for (message, body, last) in open {
-            self.resumable.extend(last.map(|last| (message.seq, last)));
+            let (order, way, proof) = (message.seq, message.terms.way, message.proof);
+            self.resumable.extend(last.map(|last| (order, last)));
             self.open(message, body);
+            if way == Way::Hook && proof > Proof::Queued {
+                let reason = "whether the session-start hook got it cannot be told".to_owned();
+                self.give_up(order, MessageState::Uncertain, reason).await;
+            }
         }
         Ok(())
     }
@@ -90,10 +96,14 @@ impl Actor {
         let text =
             if message.terms.raw { SafeText::default() } else { prompt(&String::from_utf8_lossy(&bytes)) };
         let text = if message.terms.ack { with_request(&text, &message.id) } else { text };
-        let delivery = Delivery::new(message.terms.mode, self.deliveries.policy);
+        let delivery = match message.terms.way {
+            Way::Message => Delivery::new(message.terms.mode, self.deliveries.policy),
+            way => Delivery::given(way, self.deliveries.policy),
+        };
+        let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
         let body = Body::new(text.as_str());
-        let open = Open { raw, body, text, delivery, echoes: 0, entered: None, message };
+        let open = Open { raw, body, text, delivery, echoes: 0, entered, message };
         self.deliveries.open.insert(open.message.seq, open);
     }
 
@@ -453,7 +463,7 @@ pub(super) fn prompt(text: &str) -> SafeText {
 }
 
 /// The text with the request to confirm it.
-fn with_request(text: &SafeText, id: &str) -> SafeText {
+pub(crate) fn with_request(text: &SafeText, id: &str) -> SafeText {
     SafeText::new(&format!(
         "[CONTEXT {id} - please acknowledge]\n{text}\n[END CONTEXT - reply \"ACK: {id}\"]"
     ))
@@ -466,8 +476,9 @@ fn recent(message: &Message, body: Body) -> Recent {
 
 fn agreed(terms: SendTerms) -> Terms {
     let SendTerms { raw, sender, priority, mode, ack, expires_ms } = terms;
+    let way = Way::Message;
     let expires = expires_ms.map(|ms| Timestamp(clock::now().0.saturating_add(ms)));
-    Terms { raw, sender, priority, mode, ack, expires }
+    Terms { raw, sender, priority, mode, ack, expires, way }
 }
 
 /// Why the terminal did not take a write.

@@ -82,6 +82,7 @@ impl Actor {
         if actions.contains(&Action::Sample) {
             self.sample().await;
         }
+        Box::pin(self.answer_dialog()).await;
         Box::pin(self.deliver(None)).await;
     }
 
