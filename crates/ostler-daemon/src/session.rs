@@ -1,6 +1,7 @@
 //! A session: the actor that owns it, and tickets to the actor.
 
 mod actor;
+mod by_file;
 mod deliveries;
 mod ended;
 mod info;

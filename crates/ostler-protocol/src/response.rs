@@ -97,6 +97,9 @@ pub struct SessionInfo {
     /// The agent's version, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
+    /// The preset that says what is known of it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
     /// Process id of the program.
     pub pid: Option<u32>,
     /// What it is doing.

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use ostler_core::State;
 
 pub(crate) use messages::{Ack, Messages, Send};
-pub(crate) use start::Start;
+pub(crate) use start::{Start, Wrap};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Logs(Logs),
     /// Put a session in this terminal
     Attach(Attach),
+    /// Run an agent by hand, in this terminal, with the same care behind it
+    Wrap(Wrap),
     /// Give an agent a prompt, exactly once and with proof
     Send(Send),
     /// List messages, try them again, or take them back

@@ -32,6 +32,8 @@ pub(super) struct Open {
     /// The same, as it can be recognised.
     pub(super) body: Body,
     pub(super) delivery: Delivery,
+    /// The text is in a file.
+    pub(super) by_file: bool,
     /// How often its beginning stood on the screen before it was typed.
     pub(super) echoes: usize,
     /// When its Enter was typed.

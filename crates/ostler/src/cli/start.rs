@@ -68,6 +68,54 @@ pub(crate) struct Start {
     pub(crate) args: Vec<OsString>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Wrap {
+    /// The agent, or any program
+    #[arg(value_name = "AGENT")]
+    pub(crate) program: OsString,
+    /// What to call the session [default: the program's name]
+    #[arg(long)]
+    pub(crate) name: Option<SessionName>,
+    /// The key that leaves; the agent goes on
+    #[arg(long, value_name = "KEY", default_value = "ctrl-\\", value_parser = super::detach_key)]
+    pub(crate) detach_key: super::DetachKey,
+    /// Record the session as an asciicast in its directory, up to this many MiB
+    #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "64")]
+    pub(crate) record: Option<u32>,
+    /// Do not set up the agent's hooks for this session
+    #[arg(long)]
+    pub(crate) no_hooks: bool,
+    /// Arguments for the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<OsString>,
+}
+
+impl Wrap {
+    /// The same as a start in a terminal of this size.
+    pub(crate) fn start(&self, size: Size) -> Start {
+        Start {
+            program: Some(self.program.clone()),
+            agent: None,
+            role: None,
+            name: self.name.clone(),
+            cwd: None,
+            env: Vec::new(),
+            size,
+            prompt: None,
+            context: None,
+            no_wait: true,
+            timeout: 0.0,
+            no_beacon: false,
+            trust: false,
+            unattended: false,
+            record: self.record,
+            no_hooks: self.no_hooks,
+            json: false,
+            args: self.args.clone(),
+        }
+    }
+}
+
 fn env_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),

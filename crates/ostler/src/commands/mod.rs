@@ -22,6 +22,7 @@ mod status;
 mod stop;
 mod view;
 mod wait;
+mod wrap;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Screen(args) => screen::run(&args),
         Command::Logs(args) => logs::run(&args),
         Command::Attach(args) => attach::run(&args),
+        Command::Wrap(args) => wrap::run(&args),
         Command::Send(args) => send::run(args),
         Command::Messages { command } => messages::run(&command),
         Command::Ack(args) => messages::ack(&args),

@@ -82,8 +82,12 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
     }
     let (state, shown) = surroundings(&message.session);
     if let Some(failure) = &message.failure {
-        let word = if message.state == "uncertain" { "uncertain" } else { "not delivered" };
-        let text = format!("the message is {word}: {failure}{shown}");
+        let word = match (message.state.as_str(), message.raw) {
+            ("uncertain", _) => "is uncertain",
+            (_, true) => "was not typed",
+            (_, false) => "was not delivered",
+        };
+        let text = format!("the message {word}: {failure}{shown}");
         return Err(CommandError::new(Kind::Failed, text)
             .hint(format!("ostler messages retry {} tries again", message.id)));
     }
@@ -91,7 +95,7 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
     let why = message.waits_for.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let text = format!("the message is {}, not yet {}{why}{shown}", message.proof.as_str(), wait.as_str());
     Err(CommandError::new(kind, text).hint(format!(
-        "it stays with ostler and is delivered when it can be; ask again with --id {0}, or: ostler messages drop {0}",
+        "it stays queued and is delivered when it can be; ask again with --id {0}, or: ostler messages drop {0}",
         message.id
     )))
 }

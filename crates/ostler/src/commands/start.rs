@@ -46,15 +46,13 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
     let cwd = args.cwd.take().map_or_else(|| here.clone(), |cwd| here.join(cwd));
     let cwd = cwd.canonicalize().unwrap_or(cwd);
     let request = request(&mut args, &cwd)?;
-    let (knows_agent, startup) = (args.agent.is_none(), request.startup.clone());
-    let asks = startup.prompt.is_some() || startup.context.is_some();
+    let asks = request.startup.prompt.is_some() || request.startup.context.is_some();
     let session = begin(request)?;
     let wait = asks && !args.no_wait;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let messages = if wait { await_startup(&session, deadline)? } else { Vec::new() };
     // An agent that dies at once is told about; of any other program that is nobody's business but its own.
-    let named = args.program.as_ref().is_none_or(|program| session.agent == program.to_string_lossy());
-    let session = if wait || (named && knows_agent) { early(&session) } else { session };
+    let session = if session.preset.is_some() { early(&session) } else { session };
     if args.json {
         output::json(&Answer { session: &session, startup: messages.clone() })?;
     } else {
@@ -64,6 +62,13 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
         }
     }
     verdict(&session, &messages, wait)
+}
+
+/// Starts a session for somebody who is about to look at it.
+pub(super) fn begin_in_terminal(mut args: Start) -> Result<SessionInfo, CommandError> {
+    let cwd = std::env::current_dir()?;
+    let request = request(&mut args, &cwd)?;
+    begin(request)
 }
 
 /// Starts the session, whatever happens to the daemon meanwhile.

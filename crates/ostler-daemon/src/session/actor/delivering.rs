@@ -1,6 +1,6 @@
 //! Prompts on their way into the agent: what is seen and heard goes to the delivery machine, what it says is done.
 
-use ostler_agents::{Composer, Reader};
+use ostler_agents::{Body, Composer, Reader};
 use ostler_core::delivery::{
     Action, Because, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
 };
@@ -12,7 +12,7 @@ use ostler_store::MessageState;
 use super::Actor;
 use crate::clock;
 use crate::session::deliveries::{Open, PERSON};
-use crate::session::keys;
+use crate::session::{by_file, keys};
 
 /// A program that nobody understands is typed into after this much silence.
 const UNRECOGNISED: std::time::Duration = std::time::Duration::from_secs(30);
@@ -134,11 +134,33 @@ impl Actor {
             Write::Clear => keys::bytes(&input.clear, &modes),
             Write::Interrupt => keys::bytes(&input.interrupt, &modes),
             Write::Body => {
+                self.shorten(order, modes.bracketed_paste);
                 let above = self.above();
                 let Some(open) = self.deliveries.open.get_mut(&order) else { return Vec::new() };
                 open.echoes = open.body.echoes(&self.output.screen, above);
                 open.text.paste(modes.bracketed_paste)
             }
+        }
+    }
+
+    /// Puts a text that cannot be typed as one piece into a file; a line that says where is typed instead.
+    fn shorten(&mut self, order: u64, bracketed: bool) {
+        let limit = self.known.agent.preset.input.paste_limit.map_or(usize::MAX, |limit| limit as usize);
+        let raw_only = self.deliveries.policy.raw_only;
+        let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+        let text = open.text.as_str();
+        // Without brackets every line end would be an Enter.
+        let broken = !bracketed && raw_only && text.contains('\n');
+        if (text.len() <= limit && !broken) || open.by_file {
+            return;
+        }
+        match by_file::put(self.dir.path(), &open.message.id, text) {
+            Ok(pointer) => {
+                open.text = pointer;
+                open.body = Body::new(open.text.as_str());
+                open.by_file = true;
+            }
+            Err(error) => tracing::warn!(%error, "a long message has no file, and is typed as it is"),
         }
     }
 

@@ -20,7 +20,7 @@ use super::ending::STORE_RETRY;
 use super::{Actor, reused_id, store_problem};
 use crate::clock;
 use crate::session::deliveries::{MAX_OPEN, MAX_OPEN_BYTES, Open, Recent, UnderWay, Waiter};
-use crate::session::{SendCommand, info};
+use crate::session::{SendCommand, by_file, info};
 
 /// Earlier messages that are remembered when a session is taken up.
 const REMEMBERED: u32 = 16;
@@ -102,8 +102,11 @@ impl Actor {
         };
         let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
+        let pointer = by_file::find(self.dir.path(), &message.id).filter(|_| message.attempts > 0);
+        let by_file = pointer.is_some();
+        let text = pointer.unwrap_or(text);
         let body = Body::new(text.as_str());
-        let open = Open { raw, body, text, delivery, echoes: 0, entered, message };
+        let open = Open { raw, body, text, delivery, by_file, echoes: 0, entered, message };
         self.deliveries.open.insert(open.message.seq, open);
     }
 
