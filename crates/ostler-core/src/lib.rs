@@ -10,6 +10,7 @@
 //!
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
+//! - [`pre_context`]: what an agent is told of those who tried before it.
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
@@ -18,6 +19,7 @@ pub mod environment;
 pub mod fact;
 pub mod lifecycle;
 pub mod name;
+pub mod pre_context;
 pub mod state;
 pub mod time;
 pub mod typing;
