@@ -10,10 +10,12 @@
 //!
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
+//! - [`breaker`]: whether a provider is worth trying.
 //! - [`pre_context`]: what an agent is told of those who tried before it.
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
+pub mod breaker;
 pub mod detector;
 pub mod environment;
 pub mod fact;
