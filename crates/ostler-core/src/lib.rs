@@ -12,6 +12,7 @@
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
 //! - [`breaker`]: whether a provider is worth trying.
 //! - [`pre_context`]: what an agent is told of those who tried before it.
+//! - [`reset_time`]: when a limit ends, from what an agent says about it.
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
@@ -22,6 +23,7 @@ pub mod fact;
 pub mod lifecycle;
 pub mod name;
 pub mod pre_context;
+pub mod reset_time;
 pub mod state;
 pub mod time;
 pub mod typing;
