@@ -10,6 +10,7 @@
 //!
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
+//! - [`run`]: a task with all its attempts, until it is done or there is no point in going on.
 //! - [`breaker`]: whether a provider is worth trying.
 //! - [`pre_context`]: what an agent is told of those who tried before it.
 //! - [`reset_time`]: when a limit ends, from what an agent says about it.
@@ -24,6 +25,7 @@ pub mod lifecycle;
 pub mod name;
 pub mod pre_context;
 pub mod reset_time;
+pub mod run;
 pub mod state;
 pub mod time;
 pub mod typing;

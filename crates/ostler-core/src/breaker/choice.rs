@@ -109,18 +109,23 @@ impl Breakers {
         Some(breaker)
     }
 
-    /// The first of the providers, the best first, that can be used; or why none can. The breaker of a probe is
-    /// half open afterwards.
-    pub fn choose<'a>(
+    /// The first of the providers, the best first, that can be used and is not excluded; or why none can be used.
+    /// The breaker of a probe is half open afterwards, and has to be stored.
+    pub fn choose(
         &mut self,
-        providers: impl IntoIterator<Item = &'a Key>,
+        providers: &[Key],
+        excluding: &[String],
         now: Timestamp,
     ) -> Result<Choice, Vec<Shut>> {
         let mut shut = Vec::new();
         for key in providers {
-            let mut admission = Admission::Free;
-            let _ = self.change(key, |breaker, settings| admission = breaker.admit(settings, now));
+            let excluded = excluding.contains(&key.provider);
+            let mut admission = self.get(key).would_admit(now);
+            if !excluded {
+                let _ = self.change(key, |breaker, settings| admission = breaker.admit(settings, now));
+            }
             match admission {
+                Admission::Free | Admission::Probe(_) if excluded => {}
                 Admission::Free => return Ok(Choice { key: key.clone(), probe: None }),
                 Admission::Probe(probe) => return Ok(Choice { key: key.clone(), probe: Some(probe) }),
                 Admission::Refused { until, reason } => {

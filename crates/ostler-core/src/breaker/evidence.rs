@@ -79,7 +79,7 @@ impl Limit {
 ///
 /// There is no variant for text: what an agent writes about, or what a task is about, says nothing of its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "evidence", rename_all = "snake_case")]
+#[serde(tag = "source", rename_all = "snake_case")]
 pub enum Evidence {
     /// A hook, the transcript or a structured connection reported that a turn failed.
     TurnFailed {
