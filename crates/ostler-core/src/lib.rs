@@ -14,6 +14,7 @@
 //! - [`breaker`]: whether a provider is worth trying.
 //! - [`pre_context`]: what an agent is told of those who tried before it.
 //! - [`reset_time`]: when a limit ends, from what an agent says about it.
+//! - [`stop_analysis`]: what it means that an agent stopped.
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
@@ -27,6 +28,7 @@ pub mod pre_context;
 pub mod reset_time;
 pub mod run;
 pub mod state;
+pub mod stop_analysis;
 pub mod time;
 pub mod typing;
 
