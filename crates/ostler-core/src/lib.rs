@@ -14,10 +14,16 @@
 //! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
+//! - [`run`]: a task with all its attempts, until it is done or there is no point in going on.
+//! - [`breaker`]: whether a provider is worth trying.
+//! - [`pre_context`]: what an agent is told of those who tried before it.
+//! - [`reset_time`]: when a limit ends, from what an agent says about it.
+//! - [`stop_analysis`]: what it means that an agent stopped.
 //! - [`environment`]: what a program under care inherits.
 //! - [`name`]: what sessions may be called.
 
 pub mod beacon;
+pub mod breaker;
 pub mod delivery;
 pub mod detector;
 pub mod dialog;
@@ -25,10 +31,14 @@ pub mod environment;
 pub mod fact;
 pub mod lifecycle;
 pub mod name;
+pub mod pre_context;
 pub mod proof;
 pub mod queue;
+pub mod reset_time;
+pub mod run;
 pub mod start_plan;
 pub mod state;
+pub mod stop_analysis;
 pub mod time;
 pub mod typing;
 
