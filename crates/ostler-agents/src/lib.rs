@@ -9,6 +9,7 @@
 //! [`Reader`] says what a screen shows: [`Region`]s keep rules from taking quoted text for the real thing.
 
 pub mod choice;
+mod headless;
 pub mod hooks;
 mod launch;
 mod layer;
@@ -25,6 +26,7 @@ mod shown;
 pub mod transcript;
 pub mod version;
 
+pub use headless::HeadlessCall;
 pub use launch::Launch;
 pub use layer::{Layer, PresetError};
 pub use observer::{Observer, settings_for};

@@ -13,6 +13,7 @@
 
 mod evidence;
 mod settings;
+mod signs;
 mod verdict;
 mod weigh;
 
@@ -25,6 +26,7 @@ pub use settings::{Settings, Weights};
 pub use verdict::Verdict;
 
 use self::evidence::Activity;
+use self::weigh::Ground;
 use crate::{Asking, Fact, State, Timestamp};
 
 /// Something the detector learns.
@@ -109,6 +111,7 @@ pub struct Detector {
     sampled_for: Option<Timestamp>,
     judged: Option<At<State>>,
     verdict: Verdict,
+    ground: Ground,
     deadline: Option<Timestamp>,
 }
 
@@ -164,6 +167,7 @@ impl Detector {
             sampled_for: None,
             judged: None,
             verdict,
+            ground: Ground::Evidence,
             // A program that never does anything is weighed too.
             deadline: Some(now.plus(millis(settings.pause_ms))),
         }
@@ -204,6 +208,11 @@ impl Detector {
     /// Whether the screen was looked at since the start, the restart or the loss of output.
     pub fn has_looked(&self) -> bool {
         self.sight == Sight::Current
+    }
+
+    /// Whether the screen is all that could tell what the agent does, and no rule knows it.
+    pub fn is_puzzled(&self) -> bool {
+        self.ground != Ground::Evidence && self.has_looked()
     }
 
     /// What the rules last saw on the screen.
@@ -349,10 +358,11 @@ impl Detector {
         let weighed = self.weigh(now);
         let mut actions = Vec::new();
         let written = Some(self.activity.any.unwrap_or(self.born));
-        if weighed.wants_sample && self.sampled_for != written {
+        if weighed.ground == Ground::Nothing && self.sampled_for != written {
             self.sampled_for = written;
             actions.push(Action::Sample);
         }
+        self.ground = weighed.ground;
         self.deadline = weighed.again.filter(|again| *again > now);
         if matches!(weighed.state, State::Idle | State::Working | State::Watching) {
             self.ready = true;

@@ -18,6 +18,7 @@ const WEIGHTS: Weights = Weights {
     ending: 0.20,
     reading: 0.95,
     agreement: 0.10,
+    judge: 0.70,
     threshold: 0.70,
 };
 
@@ -703,7 +704,55 @@ fn a_judge_is_asked_last_and_heard_until_something_is_written() {
         "0 out\n 40000 -> unknown/unrecognised\n 40001 judge idle -> idle\n 50000 out\n 60000 -> unknown",
     );
     play(STRANGE, "0 out\n 40000 judge working -> working");
+    play(STRANGE, "0 out\n 40000 judge blocked -> blocked/dialog");
     play(KNOWN, "0 read blocked\n 40000 judge idle -> blocked/dialog");
+    play(KNOWN, "0 read working\n 40000 judge idle -> working");
+    play(
+        KNOWN,
+        "0 claim working\n 40000 judge idle -> working\n 40001 claim idle\n 40002 judge working -> idle",
+    );
+    play(
+        KNOWN,
+        "0 hook prompt\n 40000 judge idle -> working\n 40001 hook stop\n 40002 judge blocked -> idle",
+    );
+    let stage = play(STRANGE, "0 out\n 40000 judge idle -> idle");
+    assert_eq!(stage.detector.verdict().because[0], "judge: idle");
+}
+
+#[test]
+fn a_judge_does_not_call_working_processes_idle() {
+    let stage = play(
+        STRANGE,
+        "0 out
+         2500 sample children -> working
+         40000 judge idle -> working
+         50000 sample -> idle",
+    );
+    assert_eq!(stage.detector.verdict().because[0], "judge: idle");
+    play(STRANGE, "0 out\n 2500 sample children -> working\n 40000 judge blocked -> blocked/dialog");
+}
+
+#[test]
+fn it_is_puzzled_while_nothing_better_than_processes_or_a_judge_tells() {
+    let table = [
+        (STRANGE, "0 out\n 1000 tick", false),
+        (STRANGE, "0 out\n 2500 tick", true),
+        (STRANGE, "0 out\n 40000 tick", true),
+        (STRANGE, "0 out\n 2500 sample children", true),
+        (STRANGE, "0 out\n 2500 sample reads", false),
+        (STRANGE, "0 out\n 40000 judge idle", true),
+        (STRANGE, "0 out\n 40000 judge idle\n 40001 out", false),
+        (STRANGE, "0 out\n 40000 claim working", false),
+        (STRANGE, "0 out\n 40000 hook stop", false),
+        (STRANGE, "0 out\n 40000 transcript stop", false),
+        (KNOWN, "0 read idle\n 40000 tick", false),
+        (KNOWN, "0 read blocked\n 40000 tick", false),
+        // What is on the screen is not what the program wrote.
+        (STRANGE, "0 out\n 40000 lost\n 60000 tick", false),
+    ];
+    for (expected, script, puzzled) in table {
+        assert_eq!(play(expected, script).detector.is_puzzled(), puzzled, "{script}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! not be lost, and performs the actions; their results come back as events. Nothing here reads a clock,
 //! a file or the environment, so every decision can be replayed and tested in microseconds.
 //!
+//! - [`detector`]: what an agent is doing; [`judge`]: when another agent is asked.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
 //! - [`environment`]: what a program under care inherits.
@@ -16,6 +17,7 @@
 pub mod detector;
 pub mod environment;
 pub mod fact;
+pub mod judge;
 pub mod lifecycle;
 pub mod name;
 pub mod state;

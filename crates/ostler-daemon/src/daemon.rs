@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::home::Home;
 use crate::hooks::{self, Hooks};
+use crate::judge::Turns;
 use crate::knowledge::Knowledge;
 use crate::registry::{Sessions, Shared};
 use crate::session::{Command, Origin};
@@ -114,6 +115,7 @@ impl Daemon {
             hooks: Arc::new(Hooks::default()),
             knowledge: Arc::new(Knowledge::new(&home, answer_status)),
             transcripts: Transcripts::default(),
+            turns: Turns::default(),
             answer_status,
             home: Arc::new(home),
         };

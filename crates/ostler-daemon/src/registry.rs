@@ -12,6 +12,7 @@ use ostler_store::Session;
 
 use crate::home::Home;
 use crate::hooks::Hooks;
+use crate::judge::Turns;
 use crate::knowledge::Knowledge;
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) knowledge: Arc<Knowledge>,
     pub(crate) transcripts: Transcripts,
+    /// Questions to the judge, over all sessions.
+    pub(crate) turns: Turns,
     /// Whether programs are told that their status is understood (OSC 7501).
     pub(crate) answer_status: bool,
 }

@@ -66,6 +66,13 @@ pub struct ProcessSample {
     pub cpu_percent: u32,
 }
 
+impl ProcessSample {
+    /// Whether something is going on that is no wait for a person.
+    pub(super) fn is_at_work(self) -> bool {
+        !self.reads_terminal && (self.children > 0 || self.cpu_percent >= 50)
+    }
+}
+
 /// Who reported a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

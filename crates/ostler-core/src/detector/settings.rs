@@ -80,6 +80,8 @@ pub struct Weights {
     pub reading: f32,
     /// Several signs agree.
     pub agreement: f32,
+    /// Another agent was asked, and said so.
+    pub judge: f32,
     /// From here on they are believed.
     pub threshold: f32,
 }
@@ -93,6 +95,7 @@ impl Default for Weights {
             ending: 0.20,
             reading: 0.95,
             agreement: 0.10,
+            judge: 0.70,
             threshold: 0.70,
         }
     }

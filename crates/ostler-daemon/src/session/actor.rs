@@ -6,6 +6,7 @@ mod ending;
 mod explaining;
 mod holder_link;
 mod hook_report;
+mod judging;
 mod messages;
 mod observing;
 
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::process::Child;
 
 use ostler_agents::Observer;
+use ostler_core::judge;
 use ostler_core::lifecycle::{self, Lifecycle, Phase};
 use ostler_core::typing::{Settled, Typing};
 use ostler_core::{State, Timestamp};
@@ -25,6 +27,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use self::conversation::Conversation;
+use self::judging::Judging;
 use super::output::Output;
 use super::{Command, SessionHandle};
 use crate::clock;
@@ -59,6 +62,7 @@ pub(crate) struct Actor {
     known: Known,
     observer: Observer,
     conversation: Conversation,
+    judging: Judging,
     /// The rules are being read.
     learning: Option<JoinHandle<Known>>,
     /// What was last told in output that was there before us.
@@ -112,6 +116,8 @@ enum Woken {
     Learnt(Option<Known>),
     /// The agent wrote something down.
     Conversation(Batch),
+    /// The judge was asked, or has answered.
+    Judge(judge::Event),
     Deadline,
 }
 
@@ -147,6 +153,7 @@ impl Actor {
             ticks: None,
             learning: None,
             conversation: Conversation::resumed(read),
+            judging: Judging::default(),
             shared,
             record,
             dir,
@@ -207,6 +214,7 @@ impl Actor {
                 Woken::Edited => self.learn_rules(),
                 Woken::Learnt(known) => self.on_rules(known).await,
                 Woken::Conversation(batch) => self.on_conversation(batch).await,
+                Woken::Judge(event) => self.on_judge(event).await,
                 Woken::Deadline => self.on_deadline().await,
             }
         }
@@ -216,7 +224,7 @@ impl Actor {
     async fn wait(&mut self) -> Woken {
         let deadline = self.deadline();
         let listens = self.listens();
-        let Self { commands, link, connecting, editions, learning, conversation, .. } = self;
+        let Self { commands, link, connecting, editions, learning, conversation, judging, .. } = self;
         // People first: a program that floods its terminal must not keep those who look at it waiting.
         let woken = tokio::select! {
             biased;
@@ -226,6 +234,7 @@ impl Actor {
             Some(known) = async { Some(learning.as_mut()?.await) } => Woken::Learnt(known.ok()),
             Some(result) = async { Some(link.as_mut()?.ready().await) } => Woken::Link(result),
             Some(batch) = conversation.news() => Woken::Conversation(batch),
+            Some(event) = judging.news() => Woken::Judge(event),
             Some(result) = async { Some(connecting.as_mut()?.await) } => {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
             }
@@ -254,6 +263,7 @@ impl Actor {
             self.catching_up.map(|(_, until)| until),
             self.inspectors.first().map(|(until, _)| *until),
             self.observing_until(),
+            self.judging.deadline(),
         ]
         .into_iter()
         .flatten()
@@ -271,6 +281,9 @@ impl Actor {
         }
         if self.observing_until().is_some_and(|at| now >= at) {
             self.observe(Observer::tick).await;
+        }
+        if self.judging.deadline().is_some_and(|at| now >= at) {
+            self.on_judge(judge::Event::Tick).await;
         }
         if self.leave_at.is_some_and(|at| now >= at) {
             // The holder had its time.
@@ -315,6 +328,8 @@ impl Actor {
             tracing::info!(session = %self.record.start.name, from = %before, to = %state, ?kind, ?because, "state");
         }
         self.publish();
+        // Nobody is asked about a program that cannot be seen.
+        self.consult().await;
     }
 
     /// When the observer wants to look again; of a program that is gone there is nothing to see.

@@ -18,7 +18,7 @@ use ostler_agents::choice::Standing;
 use ostler_daemon::identity::{Identity, identify};
 use ostler_daemon::presets::{self, Presets};
 use ostler_daemon::settings::{self, Settings};
-use ostler_daemon::{Home, choice};
+use ostler_daemon::{Home, choice, judge};
 
 use crate::cli::Agents;
 use crate::error::{CommandError, Kind};
@@ -52,6 +52,11 @@ impl Here {
         let settings = settings::load(&home, &cwd);
         for problem in presets.registry.problems().iter().chain(&settings.problems) {
             tell(&problem.to_string());
+        }
+        if settings.judge.enabled
+            && let Err(reason) = judge::appoint(&settings.judge.agent, &presets.registry)
+        {
+            tell(&format!("{}: judge.agent: {reason}", home.settings().display()));
         }
         for untrusted in &presets.untrusted {
             let file = untrusted.file.display();

@@ -21,6 +21,7 @@ impl Actor {
         let [(_, hooks), (_, transcript)] = detector.records();
         let output = detector.last_output();
         let sample = detector.sample();
+        let (judged, judged_at) = self.judgement();
         let cursor = self.output.screen.cursor();
         let modes = self.output.screen.modes();
         let signals = vec![
@@ -45,6 +46,7 @@ impl Actor {
                 )),
                 None,
             ),
+            signal("judge", judged, judged_at),
         ];
         let rules = detector.reading().findings.iter().map(|finding| RuleInfo {
             rule: finding.rule.to_string(),

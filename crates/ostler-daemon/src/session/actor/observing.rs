@@ -81,6 +81,7 @@ impl Actor {
         if actions.contains(&Action::Sample) {
             self.sample().await;
         }
+        self.consult().await;
     }
 
     /// Records what the agent is doing now, then tells those who wait.
@@ -163,6 +164,7 @@ impl Actor {
         let Known { book, settings, expectations, .. } = known.clone();
         self.known = known;
         self.observer.use_rules(book, settings, expectations, clock::steady());
+        self.appoint().await;
         self.follow_conversation();
         self.on_caught_up().await;
     }
