@@ -12,6 +12,7 @@
 //! happened; that is the deadline. With none, an agent at rest costs nothing.
 
 mod evidence;
+mod looks;
 mod settings;
 mod signs;
 mod verdict;
@@ -26,6 +27,7 @@ pub use settings::{Settings, Weights};
 pub use verdict::Verdict;
 
 use self::evidence::Activity;
+use self::looks::Looks;
 use self::weigh::Ground;
 use crate::{Asking, Fact, State, Timestamp};
 
@@ -107,8 +109,7 @@ pub struct Detector {
     entered: Option<Timestamp>,
     activity: Activity,
     sample: Option<At<ProcessSample>>,
-    /// The output, or the start, since which the processes were looked at.
-    sampled_for: Option<Timestamp>,
+    looks: Looks,
     judged: Option<At<State>>,
     verdict: Verdict,
     ground: Ground,
@@ -164,7 +165,7 @@ impl Detector {
             entered: None,
             activity: Activity::default(),
             sample: None,
-            sampled_for: None,
+            looks: Looks::default(),
             judged: None,
             verdict,
             ground: Ground::Evidence,
@@ -271,7 +272,10 @@ impl Detector {
             }
             Event::Claimed(claim) => self.claimed(claim, now),
             Event::Reported(reporter, fact) => self.reported(reporter, &fact, now),
-            Event::Sampled(sample) => self.sample = Some(At { what: sample, at: now }),
+            Event::Sampled(sample) => {
+                self.sample = Some(At { what: sample, at: now });
+                self.looks.reported(&self.settings, now);
+            }
             Event::Judged(state) => self.judged = Some(At { what: state, at: now }),
             Event::Lost => {
                 self.claim = None;
@@ -357,13 +361,12 @@ impl Detector {
     fn settle(&mut self, now: Timestamp) -> Vec<Action> {
         let weighed = self.weigh(now);
         let mut actions = Vec::new();
-        let written = Some(self.activity.any.unwrap_or(self.born));
-        if weighed.ground == Ground::Nothing && self.sampled_for != written {
-            self.sampled_for = written;
+        if self.looks.is_due(weighed.ground, self.activity.any.unwrap_or(self.born), now) {
             actions.push(Action::Sample);
         }
         self.ground = weighed.ground;
-        self.deadline = weighed.again.filter(|again| *again > now);
+        let look = self.looks.deadline(weighed.ground);
+        self.deadline = [weighed.again, look].into_iter().flatten().filter(|again| *again > now).min();
         if matches!(weighed.state, State::Idle | State::Working | State::Watching) {
             self.ready = true;
         }

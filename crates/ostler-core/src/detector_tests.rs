@@ -40,6 +40,8 @@ fn settings() -> Settings {
         interrupt_confirm_ms: 1_500,
         veto_expiry_ms: 120_000,
         flicker_ms: 100,
+        look_again_ms: 2_000,
+        look_again_max_ms: 10_000,
         weights: WEIGHTS,
     }
 }
@@ -730,6 +732,55 @@ fn a_judge_does_not_call_working_processes_idle() {
     );
     assert_eq!(stage.detector.verdict().because[0], "judge: idle");
     play(STRANGE, "0 out\n 2500 sample children -> working\n 40000 judge blocked -> blocked/dialog");
+}
+
+#[test]
+fn processes_at_work_are_looked_at_again_less_and_less_often() {
+    let mut stage = play(STRANGE, "0 out\n 2500 sample children -> working");
+    assert_eq!(stage.samples, 1);
+    let mut looks = Vec::new();
+    while looks.len() < 6 {
+        let due = stage.detector.deadline().unwrap();
+        let before = stage.samples;
+        stage.handle(Event::Tick, due);
+        if stage.samples > before {
+            looks.push(due.0 - BEGIN.0);
+            assert_eq!(stage.detector.deadline(), None, "one look at a time");
+            stage.handle(Stage::event("sample children"), due.plus(Duration::from_millis(50)));
+        }
+    }
+    assert_eq!(looks, [4_500, 8_550, 16_600, 26_650, 36_700, 46_750]);
+    // The child is gone: so is the reason to look.
+    let due = stage.detector.deadline().unwrap();
+    stage.handle(Event::Tick, due);
+    stage.handle(Stage::event("sample"), due);
+    assert_eq!(stage.detector.verdict().state, State::Unknown);
+    assert_eq!(stage.detector.deadline(), None);
+}
+
+#[test]
+fn looks_begin_anew_with_every_silence_and_end_with_better_evidence() {
+    let stage = play(
+        STRANGE,
+        "0 out
+         2500 sample children -> working
+         4600 sample children
+         10000 out
+         12100 sample children -> working
+         14099 tick",
+    );
+    assert_eq!(
+        (stage.samples, stage.detector.deadline()),
+        (4, Some(BEGIN.plus(Duration::from_millis(14_100))))
+    );
+    let stage = play(
+        STRANGE,
+        "0 out\n 2500 sample children -> working\n 3000 claim idle -> idle\n 99999 tick -> idle",
+    );
+    assert_eq!((stage.samples, stage.detector.deadline()), (1, None));
+    // An agent that waits for its terminal is not looked at again.
+    let stage = play(STRANGE, "0 out\n 2500 sample reads -> idle\n 99999 tick -> idle");
+    assert_eq!((stage.samples, stage.detector.deadline()), (1, None));
 }
 
 #[test]

@@ -141,6 +141,20 @@ fn a_shell_that_reads_from_its_terminal_is_idle_and_one_that_sleeps_is_not() {
 }
 
 #[test]
+fn a_child_that_ends_without_a_word_is_noticed() {
+    let home = TestHome::new();
+    let fifo = home.scratch().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    home.start_sh("a", &format!("echo busy; (read x < {}); read y", fifo.display()));
+    until("its child is seen", || {
+        home.status("a")["because"].to_string().contains("processes are at work").then_some(())
+    });
+    fs::write(&fifo, "\n").unwrap();
+    let idle = wait(&home, "idle");
+    assert!(idle["because"].to_string().contains("reads from the terminal"), "{idle}");
+}
+
+#[test]
 fn a_recording_replays_to_what_was_said_live() {
     let home = home_with_agent();
     let path = format!("{}:{}", home.scratch().display(), std::env::var("PATH").unwrap());

@@ -138,7 +138,7 @@ impl Actor {
         let look = move || process::sample(program, &session, before);
         let Ok((sample, ticks)) = tokio::task::spawn_blocking(look).await else { return };
         self.ticks = Some((ticks, now));
-        // One look leads to no other: the detector asks once per silence.
+        // No look leads to another at once: the next one has its deadline.
         let actions = self.observer.event(Event::Sampled(sample), clock::steady());
         if actions.contains(&Action::Announce) {
             Box::pin(self.announce(true)).await;
