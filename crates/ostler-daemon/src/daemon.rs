@@ -14,6 +14,7 @@ use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 
+use crate::hints::Hints;
 use crate::home::Home;
 use crate::hooks::{self, Hooks};
 use crate::judge::Turns;
@@ -106,6 +107,7 @@ impl Daemon {
         let sessions = store.sessions(false).map_err(unreadable)?;
         let listener = listen(&home).map_err(unusable)?;
         let (shutdown, shutdown_receiver) = watch::channel(false);
+        let hints = Hints::default();
         let shared = Shared {
             store: StoreHandle::spawn(store).map_err(unusable)?,
             epoch,
@@ -114,7 +116,8 @@ impl Daemon {
             sessions: Sessions::default(),
             hooks: Arc::new(Hooks::default()),
             knowledge: Arc::new(Knowledge::new(&home, answer_status)),
-            transcripts: Transcripts::default(),
+            transcripts: Transcripts::new(hints.clone()),
+            hints,
             turns: Turns::default(),
             answer_status,
             home: Arc::new(home),

@@ -19,6 +19,7 @@ mod edits;
 mod errand;
 mod evidence;
 mod frame_stream;
+mod hints;
 mod home;
 mod hooks;
 pub mod identity;

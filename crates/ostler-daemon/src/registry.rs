@@ -10,6 +10,7 @@ use ostler_hold::Launcher;
 use ostler_protocol::{ErrorKind, Problem};
 use ostler_store::Session;
 
+use crate::hints::Hints;
 use crate::home::Home;
 use crate::hooks::Hooks;
 use crate::judge::Turns;
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) knowledge: Arc<Knowledge>,
+    /// Word of changed files.
+    pub(crate) hints: Hints,
     pub(crate) transcripts: Transcripts,
     /// Questions to the judge, over all sessions.
     pub(crate) turns: Turns,
