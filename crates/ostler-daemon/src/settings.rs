@@ -196,7 +196,7 @@ mod tests {
         }
         fs::remove_file(project.join(PROJECT_SETTINGS)).unwrap();
         fs::create_dir(project.join(PROJECT_SETTINGS)).unwrap();
-        assert!(load(&home, &project).project.broken.unwrap().contains("not a regular file"));
+        assert!(load(&home, &project).project.broken.unwrap().contains("it is a directory"));
     }
 
     #[test]
