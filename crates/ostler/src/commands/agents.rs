@@ -92,7 +92,7 @@ fn own_files(agent: &Agent) -> Vec<&str> {
 }
 
 /// Tells something that is no part of the answer.
-fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", output::plain(text));
 }
 

@@ -177,6 +177,15 @@ fn a_recording_replays_to_what_was_said_live() {
         "{states:?}"
     );
     assert!(!fs::read_to_string(&cast).unwrap().contains("\"i\",\"!work"), "what was typed is not kept");
+    // The user's settings count here too.
+    let settings = home.path().join("config/config.toml");
+    fs::write(&settings, "[detector]\nstartup_confirm_ms = 600000\n").unwrap();
+    let patient: Value = serde_json::from_str(replayed().lines().nth(1).unwrap()).unwrap();
+    assert_eq!(patient["state"], "working");
+    fs::write(&settings, "[detector]\nstartup = 1\n").unwrap();
+    let wrong = home.run(["replay", &cast, "--json"]);
+    assert!(wrong.err.contains("config.toml:2: detector.startup: unknown field"), "{wrong:?}");
+    assert_eq!(wrong.ok(), first);
 }
 
 #[test]
