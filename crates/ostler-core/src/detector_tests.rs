@@ -111,6 +111,7 @@ impl Stage {
                 "reads" => ProcessSample { reads_terminal: true, ..ProcessSample::default() },
                 "children" => ProcessSample { children: 1, ..ProcessSample::default() },
                 "cpu" => ProcessSample { cpu_percent: 80, ..ProcessSample::default() },
+                "network" => ProcessSample { awaits_answer: true, ..ProcessSample::default() },
                 _ => ProcessSample::default(),
             }),
             "judge" => Event::Judged(rest.parse().unwrap()),
@@ -759,6 +760,20 @@ fn processes_at_work_are_looked_at_again_less_and_less_often() {
 }
 
 #[test]
+fn a_question_over_the_network_is_work_unless_the_terminal_is_read() {
+    let stage = play(STRANGE, "0 out\n 2500 sample network -> working");
+    assert_eq!(stage.detector.verdict().because, ["it waits for an answer from the network"]);
+    assert!(stage.detector.deadline().is_some(), "it is looked at again");
+    let mut stage = play(STRANGE, "0 out\n 2400 tick");
+    let both = ProcessSample { reads_terminal: true, awaits_answer: true, ..ProcessSample::default() };
+    stage.handle(Event::Sampled(both), BEGIN.plus(Duration::from_millis(2_500)));
+    assert_eq!(stage.detector.verdict().state, State::Idle);
+    // It supports, and no more.
+    play(KNOWN, "0 read idle\n 2500 sample network -> idle");
+    play(KNOWN, "0 claim done\n 2500 sample network -> idle");
+}
+
+#[test]
 fn looks_begin_anew_with_every_silence_and_end_with_better_evidence() {
     let stage = play(
         STRANGE,
@@ -951,7 +966,7 @@ fn words() -> impl Strategy<Value = String> {
         4 => findings().prop_map(|findings| format!("read {findings}")),
         2 => fixed(&["claim idle", "claim working", "claim done", "claim error", "claim blocked", "claim clear"]),
         2 => (fixed(&["hook", "transcript", "transport"]), fixed(&facts)).prop_map(|(who, what)| format!("{who} {what}")),
-        1 => fixed(&["sample reads", "sample children", "sample cpu", "sample", "judge idle", "judge working", "lost"]),
+        1 => fixed(&["sample reads", "sample children", "sample cpu", "sample network", "sample", "judge idle", "judge working", "lost"]),
         1 => Just("restart".to_owned()),
     ]
 }

@@ -64,12 +64,19 @@ pub struct ProcessSample {
     pub children: u32,
     /// CPU time spent since the last look, in hundredths of one core.
     pub cpu_percent: u32,
+    /// Something was sent over the network and not answered.
+    pub awaits_answer: bool,
 }
 
 impl ProcessSample {
-    /// Whether something is going on that is no wait for a person.
-    pub(super) fn is_at_work(self) -> bool {
-        !self.reads_terminal && (self.children > 0 || self.cpu_percent >= 50)
+    /// What goes on that is no wait for a person.
+    pub(super) fn work(self) -> Option<&'static str> {
+        match self {
+            Self { reads_terminal: true, .. } => None,
+            Self { children: 1.., .. } | Self { cpu_percent: 50.., .. } => Some("its processes are at work"),
+            Self { awaits_answer: true, .. } => Some("it waits for an answer from the network"),
+            _ => None,
+        }
     }
 }
 

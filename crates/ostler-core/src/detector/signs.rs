@@ -26,11 +26,11 @@ impl Detector {
         }
         let sample = self.sample.filter(|sample| sample.at >= self.activity.any.unwrap_or(self.born));
         let judged = self.judged.filter(|judged| judged.at >= quiet_since).map(|judged| judged.what);
-        if sample.is_some_and(|sample| sample.what.is_at_work()) {
-            let weighed = Weighed::new(State::Working, 0.6, "its processes are at work");
+        if let Some(work) = sample.and_then(|sample| sample.what.work()) {
+            let weighed = Weighed::new(State::Working, 0.6, work);
             // What works cannot be idle, but it may ask something.
             return match judged {
-                Some(State::Blocked) => self.judged(State::Blocked).and("its processes are at work"),
+                Some(State::Blocked) => self.judged(State::Blocked).and(work),
                 Some(State::Working) => weighed.and("judge: working"),
                 _ => weighed,
             }

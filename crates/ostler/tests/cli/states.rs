@@ -1,6 +1,8 @@
 //! What an agent is doing, as users hear of it.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
 
 use serde_json::Value;
 
@@ -152,6 +154,20 @@ fn a_child_that_ends_without_a_word_is_noticed() {
     fs::write(&fifo, "\n").unwrap();
     let idle = wait(&home, "idle");
     assert!(idle["because"].to_string().contains("reads from the terminal"), "{idle}");
+}
+
+#[test]
+fn a_program_that_waits_for_the_network_is_working() {
+    let home = TestHome::new();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo question >&3; echo asked; exec sleep 600");
+    home.ok(["start", "bash", "--name", "a", "--", "-c", &script]);
+    let (mut connection, _) = server.accept().unwrap();
+    let working = wait(&home, "working");
+    assert_eq!(working["because"][0], "it waits for an answer from the network");
+    connection.write_all(b"answer\n").unwrap();
+    until("the answer is noticed", || (home.status("a")["state"] != "working").then_some(()));
 }
 
 #[test]

@@ -94,5 +94,6 @@ fn turn(record: &TurnRecord) -> Option<String> {
 fn processes(sample: ProcessSample) -> String {
     let reads =
         if sample.reads_terminal { "reads from the terminal" } else { "does not read from the terminal" };
-    format!("{reads}, {} below it, {} % of a core", sample.children, sample.cpu_percent)
+    let awaits = if sample.awaits_answer { ", waits for an answer from the network" } else { "" };
+    format!("{reads}, {} below it, {} % of a core{awaits}", sample.children, sample.cpu_percent)
 }
