@@ -9,6 +9,7 @@
 //! [`Reader`] says what a screen shows: [`Region`]s keep rules from taking quoted text for the real thing.
 
 pub mod choice;
+mod headless;
 pub mod hooks;
 mod launch;
 mod layer;
@@ -26,6 +27,7 @@ mod sight;
 pub mod transcript;
 pub mod version;
 
+pub use headless::HeadlessCall;
 pub use launch::Launch;
 pub use layer::{Layer, PresetError};
 pub use observer::{Observer, settings_for};

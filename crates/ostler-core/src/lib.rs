@@ -12,6 +12,7 @@
 //! - [`detector`]: what an agent is doing.
 //! - [`dialog`]: answering a dialog by choosing a row.
 //! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
+//! - [`detector`]: what an agent is doing; [`judge`]: when another agent is asked.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
 //! - [`run`]: a task with all its attempts, until it is done or there is no point in going on.
@@ -29,6 +30,7 @@ pub mod detector;
 pub mod dialog;
 pub mod environment;
 pub mod fact;
+pub mod judge;
 pub mod lifecycle;
 pub mod name;
 pub mod pre_context;

@@ -14,8 +14,10 @@ use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 
+use crate::hints::Hints;
 use crate::home::Home;
 use crate::hooks::{self, Hooks};
+use crate::judge::Turns;
 use crate::knowledge::Knowledge;
 use crate::registry::{Sessions, Shared};
 use crate::session::{Command, Origin};
@@ -105,6 +107,7 @@ impl Daemon {
         let sessions = store.sessions(false).map_err(unreadable)?;
         let listener = listen(&home).map_err(unusable)?;
         let (shutdown, shutdown_receiver) = watch::channel(false);
+        let hints = Hints::default();
         let shared = Shared {
             store: StoreHandle::spawn(store).map_err(unusable)?,
             epoch,
@@ -113,7 +116,9 @@ impl Daemon {
             sessions: Sessions::default(),
             hooks: Arc::new(Hooks::default()),
             knowledge: Arc::new(Knowledge::new(&home, answer_status)),
-            transcripts: Transcripts::default(),
+            transcripts: Transcripts::new(hints.clone()),
+            hints,
+            turns: Turns::default(),
             answer_status,
             home: Arc::new(home),
         };

@@ -86,6 +86,11 @@ impl Home {
         self.state.join("spool")
     }
 
+    /// Where an agent runs that is asked about others: neither in a project nor in a session.
+    pub fn judge(&self) -> PathBuf {
+        self.state.join("judge")
+    }
+
     /// Locked by the daemon that serves this home.
     pub fn lock(&self) -> PathBuf {
         self.state.join("daemon.lock")

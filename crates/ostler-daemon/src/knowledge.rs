@@ -8,6 +8,7 @@ use ostler_agents::{Agent, RuleBook, settings_for};
 use ostler_core::detector::{Expectations, Settings};
 use tokio::sync::watch;
 
+use crate::judge::Appointed;
 use crate::policy::Policies;
 use crate::{Home, presets};
 
@@ -20,6 +21,8 @@ pub(crate) struct Known {
     pub(crate) expectations: Expectations,
     /// Which dialogs are answered.
     pub(crate) policy: Arc<Policies>,
+    /// Who is asked when the detector is puzzled.
+    pub(crate) judge: Appointed,
 }
 
 /// Agent, version and project: what the knowledge of a session depends on.
@@ -72,6 +75,9 @@ impl Knowledge {
             tracing::error!(agent = agent.name, %error, "the rules cannot be used");
         });
         let settings = crate::settings::load(&self.home, cwd);
+        for problem in &settings.problems {
+            tracing::warn!(%problem, "settings cannot be used");
+        }
         Known {
             policy: Arc::new(settings.policy),
             book: Arc::new(book.unwrap_or_default()),
@@ -82,6 +88,7 @@ impl Knowledge {
                 agent.expectations_unanswered(version.as_ref())
             },
             agent,
+            judge: Appointed::new(settings.judge, &registry),
         }
     }
 

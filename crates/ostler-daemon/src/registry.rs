@@ -10,8 +10,10 @@ use ostler_hold::Launcher;
 use ostler_protocol::{ErrorKind, Problem};
 use ostler_store::Session;
 
+use crate::hints::Hints;
 use crate::home::Home;
 use crate::hooks::Hooks;
+use crate::judge::Turns;
 use crate::knowledge::Knowledge;
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
@@ -33,7 +35,11 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) hooks: Arc<Hooks>,
     pub(crate) knowledge: Arc<Knowledge>,
+    /// Word of changed files.
+    pub(crate) hints: Hints,
     pub(crate) transcripts: Transcripts,
+    /// Questions to the judge, over all sessions.
+    pub(crate) turns: Turns,
     /// Whether programs are told that their status is understood (OSC 7501).
     pub(crate) answer_status: bool,
 }

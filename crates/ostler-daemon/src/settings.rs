@@ -10,9 +10,9 @@ use std::path::Path;
 
 use ostler_agents::choice::Picks;
 use ostler_agents::{Layer, PresetError};
-use ostler_core::detector;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use ostler_core::{detector, judge};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
 
 use crate::policy::Policies;
 use crate::{Home, presets};
@@ -31,6 +31,8 @@ pub struct Settings {
     pub detector: detector::Settings,
     /// Which dialogs are answered.
     pub policy: Policies,
+    /// Who is asked when the detector is puzzled.
+    pub judge: judge::Settings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -43,6 +45,14 @@ struct UserFile {
     roles: BTreeMap<String, String>,
     detector: detector::Settings,
     policy: Policies,
+    #[serde(deserialize_with = "checked")]
+    judge: judge::Settings,
+}
+
+fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
+    let settings = judge::Settings::deserialize(written)?;
+    settings.check().map_err(D::Error::custom)?;
+    Ok(settings)
 }
 
 /// What a project's file can say.
@@ -69,6 +79,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.user = picks(&file, found.agents, found.roles);
             settings.detector = found.detector;
             settings.policy = found.policy;
+            settings.judge = found.judge;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}
@@ -138,7 +149,7 @@ mod tests {
         assert_eq!(load(&home, &project), Settings::default());
         fs::write(
             home.settings(),
-            "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n",
+            "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n[judge]\nenabled = true\nagent = \"d\"\n",
         )
         .unwrap();
         fs::write(project.join(PROJECT_SETTINGS), "[agents]\ndefault = \"c\"\n").unwrap();
@@ -148,6 +159,8 @@ mod tests {
         assert_eq!(settings.project.default.as_deref(), Some("c"));
         assert_eq!(settings.detector.silence_ms, 7);
         assert_eq!(settings.detector.echo_ms, detector::Settings::default().echo_ms);
+        let judge = judge::Settings { enabled: true, agent: "d".into(), ..judge::Settings::default() };
+        assert_eq!(settings.judge, judge);
         assert_eq!(settings.problems, []);
         assert_eq!(load(&home, home.path()).project, Picks::default());
     }
@@ -168,6 +181,10 @@ mod tests {
             ("\n[detector]\nsilence_s = 2\n", ":3: detector.silence_s: unknown field"),
             ("[roles]\n\na = [1]\n", ":3: roles.a: "),
             ("[agents\n", ":1"),
+            ("\n[judge]\nenabled = true\n", ":2: judge: agent is missing"),
+            ("[judge]\nagent = \"a\"\nlimit_seconds = 0\n", ":1: judge: limit_seconds must be"),
+            ("[judge]\nafter_seconds = -1\n", ":2: judge.after_seconds: "),
+            ("[judge]\nafter = 1\n", ":2: judge.after: unknown field"),
         ];
         for (text, place) in table {
             fs::write(home.settings(), text).unwrap();
@@ -177,12 +194,14 @@ mod tests {
             assert_eq!(settings.user.broken, Some(told));
         }
         fs::remove_file(home.settings()).unwrap();
-        fs::write(project.join(PROJECT_SETTINGS), "[detector]\n").unwrap();
-        let settings = load(&home, &project);
-        assert!(settings.project.broken.unwrap().contains(":1: detector: unknown field"));
+        for table in ["detector", "judge"] {
+            fs::write(project.join(PROJECT_SETTINGS), format!("[{table}]\n")).unwrap();
+            let settings = load(&home, &project);
+            assert!(settings.project.broken.unwrap().contains(&format!(":1: {table}: unknown field")));
+        }
         fs::remove_file(project.join(PROJECT_SETTINGS)).unwrap();
         fs::create_dir(project.join(PROJECT_SETTINGS)).unwrap();
-        assert!(load(&home, &project).project.broken.unwrap().contains("not a regular file"));
+        assert!(load(&home, &project).project.broken.unwrap().contains("it is a directory"));
     }
 
     #[test]

@@ -64,6 +64,20 @@ pub struct ProcessSample {
     pub children: u32,
     /// CPU time spent since the last look, in hundredths of one core.
     pub cpu_percent: u32,
+    /// Something was sent over the network and not answered.
+    pub awaits_answer: bool,
+}
+
+impl ProcessSample {
+    /// What goes on that is no wait for a person.
+    pub(super) fn work(self) -> Option<&'static str> {
+        match self {
+            Self { reads_terminal: true, .. } => None,
+            Self { children: 1.., .. } | Self { cpu_percent: 50.., .. } => Some("its processes are at work"),
+            Self { awaits_answer: true, .. } => Some("it waits for an answer from the network"),
+            _ => None,
+        }
+    }
 }
 
 /// Who reported a fact.

@@ -4,6 +4,17 @@ use super::evidence::{At, Claim, Finding};
 use super::{Detector, Reporter, Sight, Verdict, millis};
 use crate::{Asking, Failure, State, Timestamp};
 
+/// What a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// Something that tells.
+    Evidence,
+    /// Processes that are at work, and nothing that tells at what.
+    Processes,
+    /// Nothing, or the word of the judge.
+    Nothing,
+}
+
 /// The outcome of a weighing.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Weighed {
@@ -14,12 +25,11 @@ pub(super) struct Weighed {
     pub(super) until: Option<String>,
     /// When it may come out differently if nothing happens.
     pub(super) again: Option<Timestamp>,
-    /// A look at the processes could help.
-    pub(super) wants_sample: bool,
+    pub(super) ground: Ground,
 }
 
 impl Weighed {
-    fn new(state: State, confidence: f32, because: impl Into<String>) -> Self {
+    pub(super) fn new(state: State, confidence: f32, because: impl Into<String>) -> Self {
         Self {
             state,
             kind: None,
@@ -27,35 +37,35 @@ impl Weighed {
             because: vec![because.into()],
             until: None,
             again: None,
-            wants_sample: false,
+            ground: Ground::Evidence,
         }
     }
 
-    fn kind(self, kind: &str) -> Self {
+    pub(super) fn kind(self, kind: &str) -> Self {
         Self { kind: Some(kind.to_owned()), ..self }
     }
 
-    fn and(mut self, because: impl Into<String>) -> Self {
+    pub(super) fn and(mut self, because: impl Into<String>) -> Self {
         self.because.push(because.into());
         self
     }
 
-    fn again(self, at: Timestamp) -> Self {
+    pub(super) fn again(self, at: Timestamp) -> Self {
         Self { again: Some(self.again.map_or(at, |again| again.min(at))), ..self }
     }
 
     /// Comes back at `at` if `settled` is not so yet.
-    fn unless(self, settled: bool, at: Timestamp) -> Self {
+    pub(super) fn unless(self, settled: bool, at: Timestamp) -> Self {
         if settled { self } else { self.again(at) }
     }
 
-    fn sample(self) -> Self {
-        Self { wants_sample: true, ..self }
+    pub(super) fn on(self, ground: Ground) -> Self {
+        Self { ground, ..self }
     }
 }
 
 /// The reason that a finding gives.
-fn rule(finding: &Finding) -> String {
+pub(super) fn rule(finding: &Finding) -> String {
     format!("screen: rule {}", finding.rule)
 }
 
@@ -310,76 +320,8 @@ impl Detector {
         self.hold(rule(finding)).again(sure)
     }
 
-    /// No rule for this agent knows the screen. Signs are added up.
-    fn signs(&self, ending: Option<&Finding>, now: Timestamp) -> Weighed {
-        let settings = &self.settings;
-        let quiet_since = self.activity.last.unwrap_or(self.born);
-        let flows =
-            self.activity.began.is_some_and(|began| quiet_since.since(began) >= millis(settings.flow_ms));
-        let pause = quiet_since.plus(millis(settings.pause_ms));
-        if now < pause {
-            // Before an agent is ready it draws much, and none of it is work.
-            if flows && (self.ready || !self.expectations.rules) {
-                return Weighed::new(State::Working, 0.5, "output flows").again(pause);
-            }
-            return self.hold("a moment ago something was written").again(pause);
-        }
-        let silent = quiet_since.plus(millis(settings.silence_ms));
-        if now < silent {
-            return self.hold("it is quiet").again(silent);
-        }
-        let sample = self.sample.filter(|sample| sample.at >= self.activity.any.unwrap_or(self.born));
-        if let Some(At { what: sample, .. }) = sample
-            && !sample.reads_terminal
-            && (sample.children > 0 || sample.cpu_percent >= 50)
-        {
-            return Weighed::new(State::Working, 0.6, "its processes are at work");
-        }
-        let weights = settings.weights;
-        let stable_at = self.seen.reading.plus(millis(settings.silence_ms));
-        let stable = stable_at <= now;
-        let complete = self.transcript.open.is_some_and(|open| !open.what);
-        let reads = sample.is_some_and(|sample| sample.what.reads_terminal);
-        let judged = self.judged.filter(|judged| judged.at >= quiet_since);
-        let signs: Vec<(f32, String)> = [
-            Some((weights.silence, "it is silent".to_owned())),
-            stable.then(|| (weights.stable, "its screen is stable".to_owned())),
-            complete.then(|| (weights.transcript, "transcript: the turn is complete".to_owned())),
-            ending.map(|finding| (weights.ending, rule(finding))),
-            reads.then(|| (weights.reading, "it reads from the terminal".to_owned())),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let sum: f32 = signs.iter().map(|(weight, _)| weight).sum();
-        let agreement = if signs.len() > 2 { weights.agreement } else { 0.0 };
-        let confidence = (sum + agreement).min(0.95);
-        let mut because: Vec<String> = signs.into_iter().map(|(_, sign)| sign).collect();
-        if confidence >= weights.threshold && (ending.is_some() || reads || complete) {
-            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") }
-                .unless(stable, stable_at);
-        }
-        if let Some(At { what, .. }) = judged {
-            because.insert(0, format!("judge: {what}"));
-            return Weighed { because, ..Weighed::new(what, 0.7, "") }.unless(stable, stable_at);
-        }
-        self.unrecognised(now).unless(stable, stable_at)
-    }
-
-    fn unrecognised(&self, now: Timestamp) -> Weighed {
-        let deadline = self.born.plus(millis(self.settings.startup_deadline_ms));
-        if !self.ready && now < deadline {
-            return Weighed::new(State::Starting, 0.5, "no rule knows its screen yet")
-                .again(deadline)
-                .sample();
-        }
-        let unknown = Weighed::new(State::Unknown, 0.5, "no rule knows its screen");
-        let unknown = if self.ready { unknown } else { unknown.kind("unrecognised") };
-        unknown.sample()
-    }
-
     /// Nothing new is certain yet.
-    fn hold(&self, because: impl Into<String>) -> Weighed {
+    pub(super) fn hold(&self, because: impl Into<String>) -> Weighed {
         let state = match self.verdict.state {
             // What was seen before may still be there, but much was written since.
             State::Idle | State::Watching if self.sight == Sight::Lost => State::Unknown,

@@ -9,6 +9,7 @@ mod ending;
 mod explaining;
 mod holder_link;
 mod hook_report;
+mod judging;
 mod messages;
 mod observing;
 
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::process::Child;
 
 use ostler_agents::Observer;
+use ostler_core::judge;
 use ostler_core::lifecycle::{self, Lifecycle, Phase};
 use ostler_core::typing::Typing;
 use ostler_core::{Proof, State, Timestamp};
@@ -29,6 +31,7 @@ use tokio::task::JoinHandle;
 
 use self::answering::Answering;
 use self::conversation::Conversation;
+use self::judging::Judging;
 pub(crate) use self::messages::with_request;
 use super::deliveries::Deliveries;
 use super::output::Output;
@@ -65,6 +68,7 @@ pub(crate) struct Actor {
     known: Known,
     observer: Observer,
     conversation: Conversation,
+    judging: Judging,
     /// The rules are being read.
     learning: Option<JoinHandle<Known>>,
     /// What was last told in output that was there before us.
@@ -120,6 +124,8 @@ enum Woken {
     Learnt(Option<Known>),
     /// The agent wrote something down.
     Conversation(Batch),
+    /// The judge was asked, or has answered.
+    Judge(judge::Event),
     Deadline,
 }
 
@@ -155,6 +161,7 @@ impl Actor {
             ticks: None,
             learning: None,
             conversation: Conversation::resumed(read),
+            judging: Judging::default(),
             shared,
             record,
             dir,
@@ -217,6 +224,7 @@ impl Actor {
                 Woken::Edited => self.learn_rules(),
                 Woken::Learnt(known) => self.on_rules(known).await,
                 Woken::Conversation(batch) => self.on_conversation(batch).await,
+                Woken::Judge(event) => self.on_judge(event).await,
                 Woken::Deadline => self.on_deadline().await,
             }
         }
@@ -226,7 +234,7 @@ impl Actor {
     async fn wait(&mut self) -> Woken {
         let deadline = self.deadline();
         let listens = self.listens();
-        let Self { commands, link, connecting, editions, learning, conversation, .. } = self;
+        let Self { commands, link, connecting, editions, learning, conversation, judging, .. } = self;
         // People first: a program that floods its terminal must not keep those who look at it waiting.
         let woken = tokio::select! {
             biased;
@@ -236,6 +244,7 @@ impl Actor {
             Some(known) = async { Some(learning.as_mut()?.await) } => Woken::Learnt(known.ok()),
             Some(result) = async { Some(link.as_mut()?.ready().await) } => Woken::Link(result),
             Some(batch) = conversation.news() => Woken::Conversation(batch),
+            Some(event) = judging.news() => Woken::Judge(event),
             Some(result) = async { Some(connecting.as_mut()?.await) } => {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
             }
@@ -266,6 +275,7 @@ impl Actor {
             self.observing_until(),
             self.delivering_until(),
             self.answering_until(),
+            self.judging.deadline(),
         ]
         .into_iter()
         .flatten()
@@ -286,6 +296,9 @@ impl Actor {
         }
         if self.deliveries.person.is_some_and(|until| now >= until) {
             self.deliveries.person = None;
+        }
+        if self.judging.deadline().is_some_and(|at| now >= at) {
+            self.on_judge(judge::Event::Tick).await;
         }
         if self.leave_at.is_some_and(|at| now >= at) {
             // The holder had its time.
@@ -332,6 +345,8 @@ impl Actor {
             tracing::info!(session = %self.record.start.name, from = %before, to = %state, ?kind, ?because, "state");
         }
         self.publish();
+        // Nobody is asked about a program that cannot be seen.
+        self.consult().await;
     }
 
     /// When the observer wants to look again; of a program that is gone there is nothing to see.

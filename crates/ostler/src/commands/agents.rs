@@ -18,7 +18,7 @@ use ostler_agents::choice::Standing;
 use ostler_daemon::identity::{Identity, identify};
 use ostler_daemon::presets::{self, Presets};
 use ostler_daemon::settings::{self, Settings};
-use ostler_daemon::{Home, choice};
+use ostler_daemon::{Home, choice, judge};
 
 use crate::cli::Agents;
 use crate::error::{CommandError, Kind};
@@ -55,6 +55,11 @@ impl Here {
         let settings = settings::load(&home, &cwd);
         for problem in presets.registry.problems().iter().chain(&settings.problems) {
             tell(&problem.to_string());
+        }
+        if settings.judge.enabled
+            && let Err(reason) = judge::appoint(&settings.judge.agent, &presets.registry)
+        {
+            tell(&format!("{}: judge.agent: {reason}", home.settings().display()));
         }
         for untrusted in &presets.untrusted {
             let file = untrusted.file.display();
@@ -101,7 +106,7 @@ fn own_files(agent: &Agent) -> Vec<&str> {
 }
 
 /// Tells something that is no part of the answer.
-fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", output::plain(text));
 }
 

@@ -7,6 +7,7 @@ mod attach;
 mod basics;
 mod hooks;
 mod hostile;
+mod judge;
 mod kill;
 mod states;
 mod support;

@@ -84,6 +84,7 @@ impl Actor {
         }
         Box::pin(self.answer_dialog()).await;
         Box::pin(self.deliver(None)).await;
+        self.consult().await;
     }
 
     /// Records what the agent is doing now, then tells those who wait.
@@ -140,7 +141,7 @@ impl Actor {
         let look = move || process::sample(program, &session, before);
         let Ok((sample, ticks)) = tokio::task::spawn_blocking(look).await else { return };
         self.ticks = Some((ticks, now));
-        // One look leads to no other: the detector asks once per silence.
+        // No look leads to another at once: the next one has its deadline.
         let actions = self.observer.event(Event::Sampled(sample), clock::steady());
         if actions.contains(&Action::Announce) {
             Box::pin(self.announce(true)).await;
@@ -167,6 +168,7 @@ impl Actor {
         self.known = known;
         self.observer.use_rules(book, settings, expectations, clock::steady());
         self.learn_policy();
+        self.appoint().await;
         self.follow_conversation();
         self.on_caught_up().await;
     }
