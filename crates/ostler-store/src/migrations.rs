@@ -84,6 +84,36 @@ const STEPS: &[&str] = &[
         PRIMARY KEY (session, seq)
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    CREATE TABLE shared_cells (
+        kind    TEXT NOT NULL,                      -- breaker or run
+        name    TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        value   TEXT NOT NULL,                      -- JSON
+        PRIMARY KEY (kind, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE shared_leases (
+        kind     TEXT NOT NULL,
+        name     TEXT NOT NULL,
+        holder   TEXT NOT NULL,
+        until_ms INTEGER NOT NULL,
+        PRIMARY KEY (kind, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE shared_attempts (
+        run    TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        value  TEXT NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE shared_continuity (
+        seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+        project TEXT NOT NULL,
+        id      TEXT NOT NULL,
+        value   TEXT NOT NULL,
+        UNIQUE (project, id)
+    ) STRICT;
+    CREATE INDEX continuity_of_project ON shared_continuity (project, seq);
+",
 ];
 
 /// Schema version of this build.

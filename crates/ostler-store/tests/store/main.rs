@@ -1,5 +1,12 @@
 //! The record as the daemon uses it, across reopening.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
+#![allow(clippy::print_stdout, reason = "tests say what they leave out")]
+
+mod contract;
+mod server;
+mod shared;
+
 use ostler_core::{Proof, Timestamp};
 use ostler_store::{
     Accepted, Ending, MessageState, NewMessage, NewSession, Store, StoreError, Terms, Written,
