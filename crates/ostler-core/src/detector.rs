@@ -322,7 +322,7 @@ impl Detector {
 
     fn reported(&mut self, reporter: Reporter, fact: &Fact, now: Timestamp) {
         let record = match reporter {
-            Reporter::Hook | Reporter::Transport => &mut self.hooks,
+            Reporter::Hook | Reporter::Transport | Reporter::Screen => &mut self.hooks,
             Reporter::Transcript => &mut self.transcript,
         };
         let open = |open| Some(At { what: open, at: now });

@@ -134,6 +134,11 @@ impl Run {
         self.agent.as_ref().map(|agent| (agent.id, agent.provider.as_str()))
     }
 
+    /// Its agent is being started, and has nothing to do yet.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.phase, Phase::Agent { stage: Stage::Starting, .. })
+    }
+
     /// The probe that its agent is, to be renewed while it works.
     pub fn probe(&self) -> Option<ProbeId> {
         self.agent.as_ref().and_then(|agent| agent.probe)

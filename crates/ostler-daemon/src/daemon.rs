@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ostler_core::Timestamp;
 use ostler_hold::{SocketPath, create_private};
+use ostler_store::shared::AnyShared;
 use ostler_store::{NewEvent, Store, StoreError};
 use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
@@ -21,6 +22,7 @@ use crate::judge::Turns;
 use crate::knowledge::Knowledge;
 use crate::registry::{Sessions, Shared};
 use crate::session::{Command, Origin};
+use crate::runs::{self, Runs};
 use crate::store_thread::StoreHandle;
 use crate::transcript::Transcripts;
 use crate::{clock, connection, edits, programs};
@@ -108,8 +110,12 @@ impl Daemon {
         let listener = listen(&home).map_err(unusable)?;
         let (shutdown, shutdown_receiver) = watch::channel(false);
         let hints = Hints::default();
+        let store = StoreHandle::spawn(store).map_err(unusable)?;
         let shared = Shared {
-            store: StoreHandle::spawn(store).map_err(unusable)?,
+            shared_store: AnyShared::Own(store.clone()),
+            runs: Runs::default(),
+            breakers: Arc::default(),
+            store,
             epoch,
             launcher: Arc::new(programs::launcher(executable)),
             executable: executable.into(),
@@ -141,6 +147,7 @@ impl Daemon {
         tracing::info!(home = %self.shared.home.path().display(), epoch = self.shared.epoch, "daemon runs");
         tokio::spawn(hooks::replay_spool(self.shared.clone()));
         tokio::spawn(edits::follow(self.shared.clone()));
+        tokio::spawn(runs::resume(self.shared.clone()));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {

@@ -32,6 +32,7 @@ pub mod presets;
 mod process;
 mod programs;
 mod registry;
+mod runs;
 mod session;
 pub mod settings;
 mod snapshot;

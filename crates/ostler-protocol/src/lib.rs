@@ -12,11 +12,13 @@ mod hook;
 mod os_text;
 mod request;
 mod response;
+mod run;
 
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;
 pub use request::{Request, SendTerms, Since, StartRequest, StartupRequest, ViewRequest};
+pub use run::{CheckInfo, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest};
 pub use response::{
     DaemonInfo, ErrorKind, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, Problem, Response,
     RuleInfo, SessionInfo, SignalInfo, TerminalInfo,

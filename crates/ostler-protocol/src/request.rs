@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hook::HookReport;
 use crate::os_text::OsText;
+use crate::run::RunRequest;
 
 /// A request to the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -120,6 +121,32 @@ pub enum Request {
     },
     /// Reports what an agent's hook saw; a frame with the payload follows.
     Hook(Box<HookReport>),
+    /// Begins a run.
+    Run(Box<RunRequest>),
+    /// Answers with a run when it is further than this version, or has ended.
+    RunStatus {
+        /// Its id, or the beginning of it.
+        id: String,
+        /// A version that is known already.
+        after: Option<u64>,
+    },
+    /// Lists runs.
+    Runs {
+        /// Ended ones too.
+        all: bool,
+    },
+    /// Ends a run.
+    CancelRun {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
+    /// Tells about the providers that runs have used.
+    Providers,
+    /// Says that a provider can be used again.
+    ResetProvider {
+        /// Which; all of them if nothing is said.
+        provider: Option<String>,
+    },
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.

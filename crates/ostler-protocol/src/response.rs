@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use ostler_core::{Proof, State};
 use serde::{Deserialize, Serialize};
 
+use crate::run::{ProviderInfo, RunInfo};
+
 /// An answer of the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
@@ -52,6 +54,20 @@ pub enum Response {
     },
     /// What became of all messages, and what sessions there are.
     Metrics(Box<Metrics>),
+    /// A run.
+    Run(Box<RunInfo>),
+    /// Several runs.
+    Runs {
+        /// Oldest first.
+        runs: Vec<RunInfo>,
+    },
+    /// Providers.
+    Providers {
+        /// By name.
+        providers: Vec<ProviderInfo>,
+        /// What the store that they are kept in guarantees.
+        store: String,
+    },
     /// What happened.
     Events {
         /// Oldest first.

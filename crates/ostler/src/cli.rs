@@ -1,6 +1,7 @@
 //! The command line, as a contract.
 
 mod messages;
+mod run;
 mod start;
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use ostler_core::State;
 
 pub(crate) use messages::{Ack, Messages, Send};
+pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs};
 pub(crate) use start::{Start, Wrap};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
@@ -28,6 +30,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Give a task to whichever agent can do it, and check the work
+    Run(Box<Run>),
+    /// List runs, show one, wait for it, or end it
+    Runs {
+        #[command(subcommand)]
+        command: Runs,
+    },
+    /// Tell which providers can be used, or say that one can be again
+    Providers(Providers),
     /// Start an agent, or any program, under care
     Start(Start),
     /// List sessions

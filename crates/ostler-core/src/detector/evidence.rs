@@ -90,6 +90,8 @@ pub enum Reporter {
     Transcript,
     /// A structured connection.
     Transport,
+    /// A rule for the agent's screen, in its region.
+    Screen,
 }
 
 /// Something with the moment it was learnt.

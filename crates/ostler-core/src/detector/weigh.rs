@@ -344,7 +344,7 @@ impl Detector {
     fn reporter(&self) -> &'static str {
         let hooks = self.hooks.open.is_some() || self.hooks.asked.is_some();
         match if hooks { Reporter::Hook } else { Reporter::Transcript } {
-            Reporter::Hook | Reporter::Transport => "hook",
+            Reporter::Hook | Reporter::Transport | Reporter::Screen => "hook",
             Reporter::Transcript => "transcript",
         }
     }

@@ -14,7 +14,9 @@ mod list;
 mod logs;
 mod messages;
 mod metrics;
+mod providers;
 mod replay;
+mod run;
 mod screen;
 mod send;
 mod start;
@@ -34,6 +36,9 @@ use crate::error::{CommandError, Kind};
 /// Runs a command to its exit code.
 pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
     match command {
+        Command::Run(args) => run::run(&args),
+        Command::Runs { command } => run::runs(&command),
+        Command::Providers(args) => providers::run(&args),
         Command::Start(args) => start::run(args),
         Command::List(args) => list::run(&args),
         Command::Status(args) => status::run(&args),
