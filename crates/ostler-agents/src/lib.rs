@@ -10,6 +10,7 @@
 
 pub mod choice;
 pub mod hooks;
+pub mod instructions;
 mod launch;
 mod layer;
 mod observer;

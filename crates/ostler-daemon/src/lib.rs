@@ -21,6 +21,7 @@ mod frame_stream;
 mod home;
 mod hooks;
 pub mod identity;
+pub mod instructions_file;
 mod knowledge;
 mod link;
 mod preparation;
