@@ -11,8 +11,10 @@
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
 //! - [`environment`]: what a program under care inherits.
+//! - [`continuity`]: what is kept of a piece of work.
 //! - [`name`]: what sessions may be called.
 
+pub mod continuity;
 pub mod detector;
 pub mod environment;
 pub mod fact;

@@ -1,4 +1,4 @@
-//! The durable record: sessions, events, messages.
+//! The durable record: sessions, events, messages, and what is known of projects.
 //!
 //! # Theory of operation
 //!
@@ -6,6 +6,7 @@
 //! of it are one transaction, committed before anybody acts on them. `synchronous=NORMAL` keeps every commit
 //! through the death of the process; a power cut may take the last few, and takes the programs with it.
 
+mod continuity;
 mod error;
 mod events;
 mod messages;
@@ -13,6 +14,7 @@ mod migrations;
 mod sessions;
 mod store;
 
+pub use continuity::PendingContext;
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
 pub use messages::{Accepted, Message, MessageState, NewMessage};
