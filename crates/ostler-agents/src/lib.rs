@@ -9,6 +9,7 @@
 //! [`Reader`] says what a screen shows: [`Region`]s keep rules from taking quoted text for the real thing.
 
 pub mod choice;
+pub mod context;
 pub mod hooks;
 pub mod instructions;
 mod launch;
@@ -23,6 +24,7 @@ mod replay;
 mod rule;
 mod rulebook;
 mod shown;
+pub mod terms;
 pub mod transcript;
 pub mod version;
 

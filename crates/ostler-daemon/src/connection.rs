@@ -15,7 +15,7 @@ use crate::daemon::Control;
 use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
 use crate::session::{Command, SendCommand, ended_info, message_info, reused_id, store_problem};
-use crate::{clock, hooks, start, stop, view};
+use crate::{clock, context, hooks, start, stop, view};
 
 /// Most events in one answer.
 const MAX_EVENTS: u32 = 1_000;
@@ -99,6 +99,10 @@ impl Connection {
                 let payload = self.stream.next().await?.bytes()?;
                 hooks::receive(&self.shared, *report, payload).await
             }
+            Request::Context(request) => context::load(&self.shared, *request).await,
+            Request::ContextRecords { place } => context::records(&self.shared, place).await,
+            Request::SaveContext(request) => context::save(&self.shared, *request).await,
+            Request::ClearContext { place, records } => context::clear(&self.shared, place, records).await,
             Request::Shutdown => {
                 self.control.shut_down();
                 Ok(Response::Done)

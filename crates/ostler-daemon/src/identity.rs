@@ -4,7 +4,7 @@
 //! on disk for as long as its file stays the same, so that the next start costs nothing.
 
 mod cache;
-mod probe;
+pub(crate) mod probe;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -113,7 +113,7 @@ fn ask(
         let outcome = probe(program, args, env, cwd, limit);
         outcome.unwrap_or_else(|error| Outcome::not_run(&error))
     };
-    let Outcome { output, trouble } = run(&spec.args);
+    let Outcome { output, trouble, .. } = run(&spec.args);
     // A busy machine is no reason to doubt a file that is the same as ever.
     if let Some(entry) = earlier.filter(|_| trouble.as_ref().is_some_and(Trouble::is_passing)) {
         return known(entry);
@@ -127,7 +127,7 @@ fn ask(
         _ if !is_agent => None,
         [] => spec.version_in(&output),
         args => {
-            let Outcome { output, trouble } = run(args);
+            let Outcome { output, trouble, .. } = run(args);
             is_complete = trouble.is_none();
             spec.version_in(&String::from_utf8_lossy(&output))
         }

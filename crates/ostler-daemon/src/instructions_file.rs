@@ -30,6 +30,9 @@ const TRIES: u32 = 5;
 /// Why a file is not changed. In every case it is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum InstructionsError {
+    /// Its name leads elsewhere.
+    #[error("{0} goes through a symbolic link, and only plain files are changed")]
+    Link(PathBuf),
     /// It is not a plain file of ours in the project.
     #[error("{0}")]
     Unfit(String),
@@ -261,6 +264,7 @@ impl InstructionsFile {
     fn refused(&self, error: TrustError) -> InstructionsError {
         match error {
             TrustError::Io { source, .. } => self.failed(source),
+            TrustError::Link(path) => InstructionsError::Link(path),
             other => InstructionsError::Unfit(other.to_string()),
         }
     }

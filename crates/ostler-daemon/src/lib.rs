@@ -13,11 +13,14 @@
 
 pub mod choice;
 mod clock;
+mod code_search;
 mod connection;
+mod context;
 mod daemon;
 mod edits;
 mod evidence;
 mod frame_stream;
+mod git;
 mod home;
 mod hooks;
 pub mod identity;
@@ -28,6 +31,7 @@ mod preparation;
 pub mod presets;
 mod process;
 mod programs;
+pub mod project;
 mod registry;
 mod session;
 pub mod settings;

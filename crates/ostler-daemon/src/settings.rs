@@ -28,6 +28,8 @@ pub struct Settings {
     pub project: Picks,
     /// How the detector judges.
     pub detector: detector::Settings,
+    /// What agents are told of a project.
+    pub context: ContextSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -39,6 +41,25 @@ struct UserFile {
     agents: AgentsTable,
     roles: BTreeMap<String, String>,
     detector: detector::Settings,
+    context: ContextSettings,
+}
+
+/// What agents are told of a project, and what is kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextSettings {
+    /// Most bytes of a context.
+    pub budget_bytes: usize,
+    /// Look for code that has to do with the task.
+    pub code_search: bool,
+    /// Keep a record of every session of an agent when it ends.
+    pub record_sessions: bool,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self { budget_bytes: ostler_agents::context::BUDGET, code_search: true, record_sessions: true }
+    }
 }
 
 /// What a project's file can say.
@@ -64,6 +85,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
         Some(Ok(found)) => {
             settings.user = picks(&file, found.agents, found.roles);
             settings.detector = found.detector;
+            settings.context = found.context;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}

@@ -7,12 +7,16 @@
 //! within one number, fields and variants are only added. A request is answered by one [`Response`], except
 //! [`Request::View`], which is a conversation until either side ends it.
 
+mod context;
 pub mod frame;
 mod hook;
 mod os_text;
 mod request;
 mod response;
 
+pub use context::{
+    ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, RecordInfo, SaveRequest,
+};
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use request::{Request, Since, StartRequest, ViewRequest};

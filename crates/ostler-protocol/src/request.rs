@@ -3,6 +3,7 @@
 use ostler_core::{SessionName, State};
 use serde::{Deserialize, Serialize};
 
+use crate::context::{ContextPlace, ContextRequest, SaveRequest};
 use crate::hook::HookReport;
 use crate::os_text::OsText;
 use crate::response::Proof;
@@ -78,6 +79,22 @@ pub enum Request {
     },
     /// Reports what an agent's hook saw; a frame with the payload follows.
     Hook(Box<HookReport>),
+    /// Puts the context of a project together.
+    Context(Box<ContextRequest>),
+    /// Tells what is kept of a project.
+    ContextRecords {
+        /// Which project.
+        place: ContextPlace,
+    },
+    /// Keeps something of a project.
+    SaveContext(Box<SaveRequest>),
+    /// Takes what ostler wrote out of a project's files.
+    ClearContext {
+        /// Which project.
+        place: ContextPlace,
+        /// Forget what is kept of it, too.
+        records: bool,
+    },
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.

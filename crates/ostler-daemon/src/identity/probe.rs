@@ -19,22 +19,24 @@ const MAX_OUTPUT: usize = 64 << 10;
 const BUSY: Duration = Duration::from_secs(1);
 
 /// What came of it.
-pub(super) struct Outcome {
+pub(crate) struct Outcome {
     /// What the program wrote to its output, and behind that what it wrote to its error output.
-    pub(super) output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    /// How much of that it wrote to its output.
+    pub(crate) plain: usize,
     /// What was not as it should be.
-    pub(super) trouble: Option<Trouble>,
+    pub(crate) trouble: Option<Trouble>,
 }
 
 impl Outcome {
-    pub(super) fn not_run(error: &io::Error) -> Self {
-        Self { output: Vec::new(), trouble: Some(Trouble::NotRun(error.to_string())) }
+    pub(crate) fn not_run(error: &io::Error) -> Self {
+        Self { output: Vec::new(), plain: 0, trouble: Some(Trouble::NotRun(error.to_string())) }
     }
 }
 
 /// What was not as it should be.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// It could not be run.
     #[error("it cannot be run: {0}")]
     NotRun(String),
@@ -51,12 +53,12 @@ pub(super) enum Trouble {
 
 impl Trouble {
     /// Whether it may do better another time.
-    pub(super) fn is_passing(&self) -> bool {
+    pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::NotRun(_) | Self::Hung(_))
     }
 
     /// Whether what was said is worth nothing. A program that says who it is and then stays is believed.
-    pub(super) fn is_failure(&self) -> bool {
+    pub(crate) fn is_failure(&self) -> bool {
         matches!(self, Self::NotRun(_) | Self::Failed(_))
     }
 }
@@ -89,7 +91,7 @@ impl Drop for Watched {
 }
 
 /// Runs a program without a terminal or input, for a limited time, and reads a limited amount of what it says.
-pub(super) fn probe(
+pub(crate) fn probe(
     program: &Path,
     args: &[String],
     env: &[(OsString, OsString)],
@@ -127,12 +129,13 @@ pub(super) fn probe(
     };
     // Warnings come first in time, and last in importance.
     let mut said = output.bytes;
+    let plain = said.len();
     if !said.is_empty() && !said.ends_with(b"\n") && !errors.bytes.is_empty() {
         said.push(b'\n');
     }
     said.append(&mut errors.bytes);
     said.truncate(MAX_OUTPUT);
-    Ok(Outcome { output: said, trouble })
+    Ok(Outcome { output: said, plain, trouble })
 }
 
 /// Starts the program; one that is just being written is given a moment.
