@@ -24,6 +24,7 @@ mod replay;
 mod rule;
 mod rulebook;
 mod shown;
+pub mod speech;
 pub mod terms;
 pub mod transcript;
 pub mod version;
@@ -32,8 +33,8 @@ pub use launch::Launch;
 pub use layer::{Layer, PresetError};
 pub use observer::{Observer, settings_for};
 pub use preset::{
-    ComposerSpec, ConfigDir, Cost, FirstPrompt, Headless, Identity, Input, Preset, PromptSpec, Run,
-    SessionSpec, Speaks, Startup, StatusSpec, Timing,
+    ComposerSpec, ConfigDir, ConversationSpec, Cost, FirstPrompt, Headless, Identity, Input, Preset,
+    PromptSpec, Run, SessionSpec, Speaks, Startup, StatusSpec, Timing,
 };
 pub use reader::{Composer, Reader};
 pub use region::{Region, UnknownRegion};
