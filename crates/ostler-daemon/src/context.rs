@@ -235,12 +235,14 @@ impl Here {
 }
 
 async fn session(shared: &Shared, name: &str, inside: bool) -> Result<Option<Session>, Problem> {
-    let id = match shared.find(name).await {
-        Ok(registry::Found::Live(handle)) => handle.id,
-        Ok(registry::Found::Ended(session)) => return Ok(Some(*session)),
-        // A session of another home: the directory will do.
-        Err(_) if inside => return Ok(None),
-        Err(problem) => return Err(problem),
+    let id = if inside {
+        // It knows its own id, perhaps before anybody looks after it. One of another home is no obstacle.
+        name.to_owned()
+    } else {
+        match shared.find(name).await? {
+            registry::Found::Live(handle) => handle.id,
+            registry::Found::Ended(session) => return Ok(Some(*session)),
+        }
     };
     shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))
 }

@@ -16,6 +16,7 @@ mod clock;
 mod code_search;
 mod connection;
 mod context;
+mod continuity;
 mod daemon;
 mod edits;
 mod evidence;

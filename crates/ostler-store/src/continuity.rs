@@ -58,6 +58,17 @@ impl Store {
         Ok(self.connection.execute("DELETE FROM continuity WHERE project = ?", [project])?)
     }
 
+    /// What was sent to a session last, oldest first, as text.
+    pub fn last_sent(&self, session: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT substr(body, 1, 4096) FROM messages WHERE session = ? ORDER BY seq DESC LIMIT ?";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = statement.query_map(params![session, limit], |row| row.get::<_, Vec<u8>>(0))?;
+        let mut bodies: Vec<Vec<u8>> = rows.collect::<Result<_, _>>()?;
+        bodies.reverse();
+        Ok(bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect())
+    }
+
     /// Lets context wait for a session, in the place of what waited before.
     pub fn set_pending_context(
         &mut self,

@@ -221,6 +221,166 @@ fn an_agent_finds_its_project_wherever_it_went() {
     assert!(text.contains("> From within\n"), "{text}");
 }
 
+/// An agent that is nobody's, and writes down what is said.
+const PRESET: &str = r#"
+[run]
+command = "tester"
+[config]
+dir = "~/.tester"
+env = "TESTER_HOME"
+[transcript]
+place = "chats/*.jsonl"
+cwd = "/cwd"
+[[transcript.records]]
+fact = "prompt_submitted"
+when = { "/type" = "user" }
+text = ["/text"]
+[[transcript.records]]
+fact = "said"
+when = { "/type" = "assistant" }
+text = ["/text"]
+[[transcript.records]]
+fact = "turn_ended"
+when = { "/type" = "assistant" }
+"#;
+
+impl Lab {
+    fn write_preset(&self) {
+        let agents = self.home.path().join("config/agents");
+        fs::create_dir_all(&agents).unwrap();
+        fs::set_permissions(self.home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::write(agents.join("tester.toml"), PRESET).unwrap();
+    }
+
+    /// Starts a shell script as that agent.
+    fn start_agent(&self, name: &str, script: &str) {
+        self.write_preset();
+        let chats = self.home.scratch().join("tester/chats");
+        fs::create_dir_all(&chats).unwrap();
+        let variable = format!("TESTER_HOME={}", self.home.scratch().join("tester").display());
+        let chat = format!("CHAT={}", chats.join(format!("{name}.jsonl")).display());
+        let cwd = self.project.to_str().unwrap();
+        let start = ["start", "sh", "--as", "tester", "--name", name, "--json", "--cwd", cwd];
+        let rest = ["--env", &variable, "--env", &chat, "--", "-c", script];
+        let started = self.home.json([&start[..], &rest].concat());
+        assert_eq!(started["agent"], "tester");
+    }
+
+    /// Ends a script that reads a line, once it does so.
+    fn leave(&self, name: &str) {
+        let wait = |state| self.home.json(["wait", name, state, "--timeout", "30", "--json"]);
+        wait("idle,working");
+        self.home.ok(["send", name, "--raw", "\n"]);
+        wait("exited");
+    }
+
+    fn line(&self, kind: &str, text: &str) -> String {
+        let line = serde_json::json!({ "cwd": self.project, "type": kind, "text": text }).to_string();
+        format!("printf '%s\\n' '{}' >> $CHAT; ", line.replace('\'', "'\\''"))
+    }
+}
+
+#[test]
+fn a_session_that_ends_leaves_a_record_of_itself() {
+    let lab = Lab::with_git();
+    // Neither a program that is no agent nor an agent that was asked nothing leaves one.
+    lab.home.start_sh("plain", "exit 0");
+    lab.start_agent("silent", "exit 0");
+    let script = [
+        lab.line("user", "Fix the parser"),
+        lab.line("assistant", "Working on it."),
+        lab.line("user", "And test it"),
+        "read x; ".into(),
+        "echo two > a.txt; git add .; git -c user.name=t -c user.email=t@t commit -qm 'Mend the parser'; "
+            .into(),
+        "echo new > b.txt; ".into(),
+        lab.line("assistant", "I mended it.\n\n- [x] parser\n- [ ] tests"),
+    ];
+    // It ends right behind its last words.
+    lab.start_agent("fix", &script.concat());
+    lab.leave("fix");
+    let record = until("there is a record", || lab.records().first().cloned());
+    assert_eq!(lab.records().len(), 1);
+    let summary = record["summary"].as_str().unwrap();
+    assert!(
+        summary.starts_with("Asked: Fix the parser\nAsked: And test it\nLast answer:\nI mended it."),
+        "{record}"
+    );
+    assert_eq!((&record["source"], &record["session"]), (&"session".into(), &"fix".into()));
+    assert_eq!((&record["agent"], &record["open"]), (&"tester".into(), &serde_json::json!(["tests"])));
+    assert_eq!((&record["branch"], &record["files"]), (&"trunk".into(), &serde_json::json!(["b.txt"])));
+    let commits = record["commits"].as_array().unwrap();
+    assert!(commits[0].as_str().unwrap().ends_with(" Mend the parser"), "{record}");
+
+    // The next one is told.
+    lab.start_agent("next", &format!("{} context load > ../loaded; echo done; read x", ostler().display()));
+    lab.home.await_screen("next", "done");
+    let text = fs::read_to_string(lab.home.scratch().join("loaded")).unwrap();
+    for part in ["session fix (tester)", "> I mended it.", "Open:\n- tests", "Mend the parser", "b.txt"] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+}
+
+#[test]
+fn an_agent_that_tells_nothing_is_known_by_what_it_was_sent() {
+    let lab = Lab::new();
+    lab.write_preset();
+    let (program, cwd) = (ostler().to_str().unwrap(), lab.project.to_str().unwrap());
+    let start =
+        ["start", program, "--as", "tester", "--name", "mute", "--json", "--cwd", cwd, "--", "stand-in"];
+    assert_eq!(lab.home.json(start)["agent"], "tester");
+    lab.home.await_screen("mute", "Type a message");
+    lab.home.ok(["send", "mute", "--raw", "!say hello there\r"]);
+    lab.home.await_screen("mute", "● hello there");
+    lab.home.ok(["send", "mute", "--raw", "x"]);
+    lab.home.ok(["stop", "mute"]);
+    let record = until("there is a record", || lab.records().first().cloned());
+    assert_eq!(
+        (&record["summary"], &record["open"]),
+        (&"Asked: !say hello there".into(), &serde_json::json!([]))
+    );
+    let text = Done::from(&lab.command(Path::new("/"), &["load", "mute"]).output().unwrap()).ok();
+    assert!(text.contains("> Asked: !say hello there\n"), "{text}");
+}
+
+#[test]
+fn who_wants_no_records_gets_none() {
+    let mut lab = Lab::new();
+    let first = lab.project.clone();
+    let settings = lab.home.path().join("config/config.toml");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    fs::write(&settings, "[context]\nrecord_sessions = false\n").unwrap();
+    lab.start_agent("off", &(lab.line("user", "Something") + "read x"));
+    lab.leave("off");
+    // By the time that another project's session has come and gone, this one's would be there.
+    lab.project = first.with_file_name("other");
+    fs::create_dir(&lab.project).unwrap();
+    lab.start_agent("off-too", &(lab.line("user", "Something") + "read x"));
+    lab.leave("off-too");
+    fs::remove_file(settings).unwrap();
+    lab.start_agent("on", &(lab.line("user", "Something else") + "read x"));
+    lab.leave("on");
+    until("there is a record", || lab.records().iter().any(|record| record["session"] == "on").then_some(()));
+    assert_eq!(lab.json(&["show", "--cwd", first.to_str().unwrap()])["records"], serde_json::json!([]));
+}
+
+#[test]
+fn what_was_said_outlives_the_daemon() {
+    let lab = Lab::new();
+    let script = format!(
+        "{}{}echo ready; read x; exit 0",
+        lab.line("user", "Begin"),
+        lab.line("assistant", "Begun."),
+    );
+    lab.start_agent("long", &script);
+    lab.home.await_screen("long", "ready");
+    lab.home.json(["wait", "long", "idle", "--timeout", "30", "--json"]);
+    lab.home.kill_daemon();
+    lab.leave("long");
+    let record = until("there is a record", || lab.records().first().cloned());
+    assert_eq!(record["summary"], "Asked: Begin\nLast answer: Begun.");
+}
+
 #[test]
 fn what_waits_for_a_session_is_the_first_it_loads() {
     let lab = Lab::with_git();

@@ -25,6 +25,7 @@ impl Actor {
         let decoded = decode(spec, &event, &payload);
         self.name_conversation(decoded.transcript, decoded.agent_session);
         for fact in decoded.facts {
+            self.conversation.told.hear(&fact);
             self.learn(Event::Reported(Reporter::Hook, fact)).await;
         }
     }
