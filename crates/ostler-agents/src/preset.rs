@@ -46,6 +46,8 @@ pub struct Preset {
     pub transport: BTreeMap<String, Vec<String>>,
     /// How its composer looks.
     pub composer: ComposerSpec,
+    /// How prompts and replies look above it.
+    pub conversation: ConversationSpec,
     /// How long things may take before they mean something, where the usual time is wrong for this agent.
     pub timing: Timing,
     /// What its screen means, by rule id.
@@ -249,6 +251,16 @@ pub struct ComposerSpec {
     pub empty: Option<String>,
     /// The cursor is in it whenever it can be written in.
     pub has_cursor: bool,
+}
+
+/// How prompts and replies look on an agent's screen: both are told, or neither.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConversationSpec {
+    /// How a row begins in which a prompt that was given begins. Rows behind it are its own until a reply begins.
+    pub prompt: Option<String>,
+    /// How a row begins in which the agent's own words begin, up to the words. Its other rows begin in that column.
+    pub reply: Option<String>,
 }
 
 /// Times in milliseconds; what is not set here is set for all agents.

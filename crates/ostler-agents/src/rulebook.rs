@@ -9,8 +9,9 @@ use semver::{Version, VersionReq};
 
 use crate::region::Region;
 use crate::rule::{Condition, RuleSpec};
+use crate::speech::Speech;
 use crate::version::in_range;
-use crate::{ComposerSpec, Preset};
+use crate::{ComposerSpec, ConversationSpec, Preset};
 
 /// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 1000;
@@ -47,6 +48,7 @@ pub struct RuleBook {
     /// Patterns of which more counts than that they match.
     pub(crate) telling: Vec<usize>,
     pub(crate) composer: Option<ComposerPatterns>,
+    speech: Option<Speech>,
 }
 
 #[derive(Debug)]
@@ -109,7 +111,13 @@ impl RuleBook {
         let rules: Vec<Rule> = rules.into_iter().map(|(_, rule)| rule).collect();
         let telling = rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern).collect();
         let (set, patterns) = compiler.finish()?;
-        Ok(Self { set, patterns, rules, telling, composer })
+        let speech = speech(&preset.conversation)?;
+        Ok(Self { set, patterns, rules, telling, composer, speech })
+    }
+
+    /// How prompts and replies look on the agent's screen, where that is known.
+    pub fn speech(&self) -> Option<&Speech> {
+        self.speech.as_ref()
     }
 
     /// Whether the agent's composer can be recognised.
@@ -133,6 +141,25 @@ impl RuleBook {
     pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| &*rule.id)
     }
+}
+
+/// Patterns that are looked for only when somebody asks, and so are not in the set for all rows.
+fn speech(spec: &ConversationSpec) -> Result<Option<Speech>, RuleError> {
+    let (prompt, reply) = match (&spec.prompt, &spec.reply) {
+        (Some(prompt), Some(reply)) => (prompt, reply),
+        (None, None) => return Ok(None),
+        (Some(_), None) => return Err(RuleError::new("conversation.reply", "is missing beside `prompt`")),
+        (None, Some(_)) => return Err(RuleError::new("conversation.prompt", "is missing beside `reply`")),
+    };
+    let mut compiler = Compiler::default();
+    let mut compile = |field: &str, source: &str| {
+        let index = compiler.pattern(field, source)?;
+        Ok::<_, RuleError>(compiler.regexes[index].clone())
+    };
+    Ok(Some(Speech {
+        prompt: compile("conversation.prompt", prompt)?,
+        reply: compile("conversation.reply", reply)?,
+    }))
 }
 
 /// The pattern with every word boundary that of ASCII words.

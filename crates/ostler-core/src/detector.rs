@@ -353,6 +353,7 @@ impl Detector {
             Fact::SessionStarted
             | Fact::SessionEnded
             | Fact::SubagentEnded
+            | Fact::Said { .. }
             | Fact::Used(_)
             | Fact::Heartbeat => {}
         }

@@ -86,7 +86,8 @@ pub(crate) async fn begin(shared: &Shared, request: RunRequest) -> Result<RunInf
         return Err(Problem::new(ErrorKind::Usage, "nobody is named who could do it")
             .hint("name agents with --agent; ostler agents list shows those that are known"));
     }
-    let record = RunRecord::new(request, shared).await.map_err(|error| Problem::new(ErrorKind::Failed, error))?;
+    let record =
+        RunRecord::new(request, shared).await.map_err(|error| Problem::new(ErrorKind::Failed, error))?;
     let handle = look_after(shared, record, 0);
     let info = handle.info.borrow().clone();
     Ok(info)
@@ -126,7 +127,8 @@ pub(crate) async fn recorded(shared: &Shared, id: &str) -> Result<Option<RunInfo
 
 /// All runs of this home, oldest first.
 pub(crate) async fn list(shared: &Shared, all: bool) -> Result<Vec<RunInfo>, Problem> {
-    let mut runs: Vec<RunInfo> = shared.runs.all().iter().map(|handle| handle.info.borrow().clone()).collect();
+    let mut runs: Vec<RunInfo> =
+        shared.runs.all().iter().map(|handle| handle.info.borrow().clone()).collect();
     if all {
         let cells = shared.shared_store.list(Kind::Run).await.map_err(|error| trouble(&error))?;
         for (id, cell) in cells {

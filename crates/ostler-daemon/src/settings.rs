@@ -33,6 +33,8 @@ pub struct Settings {
     pub policy: Policies,
     /// Who is asked when the detector is puzzled.
     pub judge: judge::Settings,
+    /// What agents are told of a project.
+    pub context: ContextSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -47,12 +49,31 @@ struct UserFile {
     policy: Policies,
     #[serde(deserialize_with = "checked")]
     judge: judge::Settings,
+    context: ContextSettings,
 }
 
 fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
     let settings = judge::Settings::deserialize(written)?;
     settings.check().map_err(D::Error::custom)?;
     Ok(settings)
+}
+
+/// What agents are told of a project, and what is kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextSettings {
+    /// Most bytes of a context.
+    pub budget_bytes: usize,
+    /// Look for code that has to do with the task.
+    pub code_search: bool,
+    /// Keep a record of every session of an agent when it ends.
+    pub record_sessions: bool,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self { budget_bytes: ostler_agents::context::BUDGET, code_search: true, record_sessions: true }
+    }
 }
 
 /// What a project's file can say.
@@ -80,6 +101,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.detector = found.detector;
             settings.policy = found.policy;
             settings.judge = found.judge;
+            settings.context = found.context;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use ostler_core::run::{Act, Action, AgentId, Changes, Context, Event, Outcome, Stop};
 use ostler_core::{Proof, SessionName, Timestamp};
-use ostler_protocol::{
-    CheckInfo, OsText, PromptInfo, RunInfo, SendTerms, StartRequest, StartupRequest,
-};
+use ostler_protocol::{CheckInfo, OsText, PromptInfo, RunInfo, SendTerms, StartRequest, StartupRequest};
 use ostler_store::NewEvent;
 use ostler_store::shared::{Kind, SharedStore, Swap};
 use ostler_work::{Limits, Snapshot};
@@ -72,7 +70,8 @@ impl RunActor {
         let (info, watcher) = watch::channel(info::info(&record, version));
         let (back, inbox) = mpsc::channel(BACKLOG);
         let resumed = version > 0;
-        let actor = Self { shared, record, version, commands, info, back, inbox, agents: HashMap::new(), resumed };
+        let actor =
+            Self { shared, record, version, commands, info, back, inbox, agents: HashMap::new(), resumed };
         (actor, Handle { commands: sender, info: watcher })
     }
 
@@ -164,7 +163,8 @@ impl RunActor {
         match action {
             Action::ChooseProvider { act, excluding } => {
                 let chosen =
-                    breakers::choose(&self.shared, &self.record.request.agents, &excluding, clock::now()).await;
+                    breakers::choose(&self.shared, &self.record.request.agents, &excluding, clock::now())
+                        .await;
                 let event = match chosen {
                     Ok(choice) => {
                         Event::ProviderChosen { act, provider: choice.key.provider, probe: choice.probe }
@@ -174,7 +174,9 @@ impl RunActor {
                 Box::pin(self.handle(event)).await;
             }
             Action::StartAgent { act, provider } => self.start_agent(act, &provider),
-            Action::Deliver { act, agent, context, prompt } => self.deliver(act, agent, context, prompt).await,
+            Action::Deliver { act, agent, context, prompt } => {
+                self.deliver(act, agent, context, prompt).await
+            }
             Action::ObserveTree { act } => self.observe(act),
             Action::RunChecks { act } => self.check(act),
             Action::TripBreaker { provider, evidence, until, probe } => {
@@ -230,7 +232,11 @@ impl RunActor {
         tokio::spawn(async move {
             let started = start::start(&shared, request).await;
             if let Err(problem) = &started {
-                tracing::warn!(session = id, problem = problem.message, "an agent of a run cannot be started");
+                tracing::warn!(
+                    session = id,
+                    problem = problem.message,
+                    "an agent of a run cannot be started"
+                );
             }
             let handle = started.ok().and_then(|_| shared.sessions.get(&id));
             let _ = back.send(Back::Started { agent: act, handle }).await;
@@ -270,7 +276,8 @@ impl RunActor {
         let text = format!("{before}{prompt}");
         let kind = context.as_ref().map(|context| context.kind.as_str().to_owned());
         if !self.record.prompts.iter().any(|known| known.contextual == text && known.attempt == act.attempt) {
-            let provider = self.record.run.agent().map_or_else(String::new, |(_, provider)| provider.to_owned());
+            let provider =
+                self.record.run.agent().map_or_else(String::new, |(_, provider)| provider.to_owned());
             let told = PromptInfo {
                 attempt: act.attempt,
                 provider,

@@ -151,7 +151,10 @@ fn is_ready(standing: &Standing) -> bool {
 
 /// Why an agent does no more, if its state says so.
 fn stop(standing: &Standing) -> Option<Stop> {
-    let until = standing.until.as_deref().and_then(|text| reset_time(text, clock::now(), &jiff::tz::TimeZone::system()));
+    let until = standing
+        .until
+        .as_deref()
+        .and_then(|text| reset_time(text, clock::now(), &jiff::tz::TimeZone::system()));
     let failed = standing.failed.map(|(by, failure)| Stop::TurnFailed { by, failure, until });
     Some(match standing.state {
         State::Idle => Stop::Idle { asks: false },

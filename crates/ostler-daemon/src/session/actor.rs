@@ -150,7 +150,7 @@ impl Actor {
             Origin::Recovered => Output::recovered(dir.clone(), size),
         };
         let known = Known::default();
-        let (observer, since, read) = observing::observer(&known, record.memory.as_deref());
+        let (observer, since, conversation) = observing::observer(&known, record.memory.as_deref());
         let actor = Self {
             lifecycle: Lifecycle::recorded(record.stop_requested),
             since: since.unwrap_or(record.start.created),
@@ -160,7 +160,7 @@ impl Actor {
             old_signals: Vec::new(),
             ticks: None,
             learning: None,
-            conversation: Conversation::resumed(read),
+            conversation,
             judging: Judging::default(),
             shared,
             record,

@@ -5,6 +5,7 @@
 mod agents;
 mod attach;
 mod basics;
+mod context;
 mod hooks;
 mod hostile;
 mod judge;

@@ -50,6 +50,7 @@ impl Actor {
                 Fact::PromptSubmitted { text } => Some(text.clone()),
                 _ => None,
             };
+            self.conversation.told.hear(&fact);
             self.learn(Event::Reported(Reporter::Hook, fact)).await;
             if let Some(text) = prompt {
                 self.on_prompt(Witness::Hook, text.as_deref()).await;

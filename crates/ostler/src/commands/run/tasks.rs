@@ -21,7 +21,9 @@ pub(super) fn read(args: &Run) -> Result<Vec<Task>, CommandError> {
     } else {
         let text = args.text.as_deref().unwrap_or_default();
         if text.trim().is_empty() {
-            return Err(usage("there is nothing to do").hint("say what is to be done, or name a file with --task"));
+            return Err(
+                usage("there is nothing to do").hint("say what is to be done, or name a file with --task")
+            );
         }
         vec![Task::new(id_of(text)?, text)]
     };
@@ -75,7 +77,11 @@ pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
 }
 
 fn whole(seconds: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked by the command line")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked by the command line"
+    )]
     let whole = seconds.ceil() as u64;
     whole
 }
