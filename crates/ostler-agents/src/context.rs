@@ -52,19 +52,18 @@ pub struct Place {
     pub text: String,
 }
 
-/// The sections, in their order, and their weights where there is not enough room.
-const TASK: (&str, usize) = ("## Task", 3);
-const EARLIER: (&str, usize) = ("## Earlier work in this project", 5);
-const CODE: (&str, usize) = ("## Code that may have to do with the task", 2);
+/// The heading of what was done before.
+pub const EARLIER: &str = "## Earlier work in this project";
 
 /// Puts a context together, in Markdown: at most `budget` bytes, nothing at all if there is nothing to tell.
 pub fn assemble(parts: &Parts<'_>, budget: usize) -> String {
     let title = format!("# Context for {}\n", one_line(parts.project, 300));
     let task = parts.task.map(str::trim).filter(|task| !task.is_empty());
+    // In their order, with their weights where there is not enough room.
     let sections: [(&str, usize, Section<'_>); 3] = [
-        (TASK.0, TASK.1, Section::Task(task)),
-        (EARLIER.0, EARLIER.1, Section::Records(parts.records)),
-        (CODE.0, CODE.1, Section::Places(parts.places)),
+        ("## Task", 3, Section::Task(task)),
+        (EARLIER, 5, Section::Records(parts.records)),
+        ("## Code that may have to do with the task", 2, Section::Places(parts.places)),
     ];
     let sections: Vec<_> = sections.into_iter().filter(|(_, _, section)| !section.is_empty()).collect();
     if sections.is_empty() {

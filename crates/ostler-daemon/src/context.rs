@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ostler_agents::context::{Parts, assemble};
+use ostler_agents::context::{EARLIER, Parts, assemble};
 use ostler_agents::terms::terms;
 use ostler_core::continuity::{Record, Source};
 use ostler_protocol::{
@@ -38,13 +38,13 @@ pub(crate) struct Assembled {
 }
 
 /// Puts together what is known of the project that a directory is in, in at most `budget` bytes or as many as the user
-/// set, less those that are `taken`.
+/// set. What the agent gets besides is `known`: it counts, and what it tells is not told again.
 pub(crate) async fn assembled(
     shared: &Shared,
     cwd: &Path,
     task: Option<&str>,
     budget: Option<usize>,
-    taken: usize,
+    known: &str,
 ) -> Result<Assembled, StoreError> {
     let (home, dir) = (shared.home.clone(), cwd.to_owned());
     let look = move || {
@@ -64,8 +64,12 @@ pub(crate) async fn assembled(
         Some(terms) if !terms.is_empty() => code_search::search(project.root, terms, files).await,
         _ => Found::default(),
     };
+    // With the blank line between the two.
+    let taken = if known.is_empty() { 0 } else { known.len() + 1 };
     let budget = budget.unwrap_or(settings.budget_bytes).min(LARGEST).saturating_sub(taken);
-    let parts = Parts { project: &key, task, records: &records, places: &code.places };
+    let is_told = known.lines().any(|line| line == EARLIER);
+    let told = if is_told { &[][..] } else { &records };
+    let parts = Parts { project: &key, task, records: told, places: &code.places };
     Ok(Assembled { text: assemble(&parts, budget), records: records.len(), code })
 }
 
@@ -97,16 +101,12 @@ pub(crate) async fn load(shared: &Shared, request: ContextRequest) -> Result<Res
     };
     let pending = pending.map(|pending| pending.text.trim_end().to_owned() + "\n").unwrap_or_default();
     // What waits is told whole; the rest has the space that is left.
-    let taken = if pending.is_empty() { 0 } else { pending.len() + 1 };
     let (root, task) = (&here.project.root, request.task.as_deref());
-    let assembled =
-        assembled(shared, root, task, request.budget, taken).await.map_err(|error| store_problem(&error))?;
-    let is_told = pending.contains(assembled.text.trim()) && !pending.is_empty();
-    let text = match (pending.is_empty(), assembled.text.is_empty() || is_told) {
-        (_, true) => pending.clone(),
-        (true, false) => assembled.text,
-        (false, false) => format!("{pending}\n{}", assembled.text),
-    };
+    let assembled = assembled(shared, root, task, request.budget, &pending)
+        .await
+        .map_err(|error| store_problem(&error))?;
+    let between = if pending.is_empty() || assembled.text.is_empty() { "" } else { "\n" };
+    let text = format!("{pending}{between}{}", assembled.text);
     if let Some(id) = session.filter(|_| here.inside && !text.is_empty()) {
         let (bytes, at) = (text.len(), clock::now());
         shared

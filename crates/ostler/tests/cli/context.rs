@@ -403,6 +403,14 @@ fn what_waits_for_a_session_is_the_first_it_loads() {
     assert!(loaded > Timestamp(1));
     let events = lab.home.ok(["events", "inner", "--json"]);
     assert!(events.contains("\"context.loaded\""), "{events}");
+    // What it tells is not told again.
+    store.set_pending_context(id, "## Earlier work in this project\n\n> Mine\n", Timestamp(2)).unwrap();
+    let text = lab.run(&["load", "inner", "--task", "Go on."]).ok();
+    assert_eq!(text.matches("## Earlier work").count(), 1, "{text}");
+    assert!(
+        text.starts_with("## Earlier") && text.contains("> Mine\n\n# Context") && text.contains("Go on."),
+        "{text}"
+    );
     // Another session of the project has nothing waiting.
     assert!(!lab.run(&["load"]).ok().contains("Your assignment"));
 }
