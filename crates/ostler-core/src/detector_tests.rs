@@ -735,10 +735,7 @@ fn an_unknown_agent_that_came_to_rest_needs_less_silence() {
 fn an_unknown_agent_that_has_not_answered_enter_is_waited_for() {
     play(STRANGE, &format!("{AT_REST} 5100 enter -> working\n 15099 -> working\n 15100 -> idle"));
     // It echoed it.
-    play(
-        STRANGE,
-        &format!("{AT_REST} 5100 enter -> working\n 5110 out\n 7099 -> working\n 7100 -> idle"),
-    );
+    play(STRANGE, &format!("{AT_REST} 5100 enter -> working\n 5110 out\n 7099 -> working\n 7100 -> idle"));
 }
 
 #[test]
@@ -781,7 +778,10 @@ fn signs_are_added_up() {
     play(STRANGE, "0 out\n 30 read ~idle\n 1900 sample children\n 2100 -> working");
     play(STRANGE, "0 out\n 30 read ~idle\n 1900 sample cpu\n 2100 -> working");
     // An agent that is known is not ready because of them.
-    play(KNOWN, "0 out\n 2500 sample cpu -> starting\n 3000 out\n 3030 read idle\n 4229 -> starting\n 4230 -> idle");
+    play(
+        KNOWN,
+        "0 out\n 2500 sample cpu -> starting\n 3000 out\n 3030 read idle\n 4229 -> starting\n 4230 -> idle",
+    );
     // A look that is older than the last output says nothing.
     play(STRANGE, "0 out\n 10 sample reads\n 20 out\n 9000 -> starting");
 }
