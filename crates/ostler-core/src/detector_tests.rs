@@ -594,6 +594,24 @@ fn what_is_idle_stays_so_while_a_person_types() {
          20000 -> idle",
     );
     assert_eq!(stage.announced, [(1200, State::Idle)]);
+    // A prompt with something in it is known to no general rule.
+    let stage = play(
+        STRANGE,
+        &format!(
+            "{AT_REST} 5100 type
+             5110 out
+             5140 read -> idle
+             20000 -> idle
+             20100 enter -> working
+             20110 out
+             20140 read ~idle -> working
+             25000 -> idle
+             26000 out
+             26030 read
+             30000 -> unknown"
+        ),
+    );
+    assert_eq!(stage.announced.len(), 4);
 }
 
 #[test]
@@ -749,6 +767,7 @@ fn an_unknown_agent_whose_screen_ends_with_an_error_is_not_idle() {
              6000 out
              6030 read ~idle ~limited/rate_limit#3 -> working
              9000 -> limited/rate_limit
+             9010 out -> limited/rate_limit
              9100 enter -> working
              9200 out
              9230 read ~working ~idle ~limited/rate_limit#3 -> working

@@ -198,6 +198,9 @@ impl Detector {
             }
             return self.hold("a moment ago something was written").again(pause);
         }
+        if self.was_only_typed_into() {
+            return self.hold("something was typed");
+        }
         let patience = millis(self.patience_ms());
         let stable_at = self.seen.reading.plus(patience);
         let silent = quiet_since.plus(patience);
@@ -248,6 +251,14 @@ impl Detector {
         self.unrecognised(now).unless(stable, stable_at)
     }
 
+    /// Whether it was idle, and echoed what was typed, and that is all.
+    fn was_only_typed_into(&self) -> bool {
+        let since = self.verdict.since;
+        let typed = self.typed.is_some_and(|typed| typed >= since);
+        let echoed = self.activity.last.is_none_or(|last| last <= since);
+        self.verdict.state == State::Idle && self.sight == Sight::Current && typed && echoed
+    }
+
     /// How long it has to be quiet before that means anything: less where the screen came to look idle after the
     /// last prompt, for it then looked otherwise in between.
     fn patience_ms(&self) -> u32 {
@@ -274,6 +285,7 @@ impl Detector {
             // What was seen before may still be there, but much was written since.
             State::Idle | State::Watching if self.sight == Sight::Lost => State::Unknown,
             state if self.sight != Sight::Current => state,
+            state @ (State::Limited | State::Error) if self.fresh_failure().is_some() => state,
             // The dialog is gone: somebody answered it. So is the error or the limit: something goes on.
             State::Blocked | State::Limited | State::Error if !self.ready => State::Starting,
             State::Blocked | State::Limited | State::Error => State::Working,

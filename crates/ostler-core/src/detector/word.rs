@@ -43,7 +43,7 @@ impl Detector {
         Some(
             Weighed::new(State::Blocked, 0.85, format!("{} asked", self.reporter().name()))
                 .kind(asked.what.as_str())
-                .again(doubt),
+                .unless(now >= doubt, doubt),
         )
     }
 
