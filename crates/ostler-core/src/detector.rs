@@ -6,7 +6,9 @@
 //! 1. a dialog on the screen, in the place where dialogs are, or the agent's word that it waits for a person;
 //! 2. definitive word of the agent: its status on the terminal, or its hooks;
 //! 3. rules that know this agent's screen;
-//! 4. signs that prove nothing alone, added up.
+//! 4. signs that prove nothing alone, and rules for agents in general, added up.
+//!
+//! What looks like a dialog of agents in general comes before all but the word that it works.
 //!
 //! What nothing speaks for is `unknown`. A weighing also says when it would come out differently if nothing
 //! happened; that is the deadline. With none, an agent at rest costs nothing.
