@@ -380,6 +380,27 @@ fn hooks_open_and_close_a_turn_at_once() {
 }
 
 #[test]
+fn enter_begins_a_turn_before_a_hook_tells_it() {
+    for reporter in ["hook", "transcript"] {
+        let script = "100 # prompt -> working
+             200 # stop -> idle
+             300 read idle empty
+             5000 enter -> working
+             5300 # prompt -> working
+             5400 # stop -> idle
+             9000 enter -> working
+             10999 -> working
+             11000 -> idle";
+        play(KNOWN, &script.replace('#', reporter));
+    }
+    // What was typed into a turn that was open is no news when it ends.
+    play(
+        KNOWN,
+        "0 claim idle\n 10 claim clear\n 100 hook prompt\n 200 enter -> working\n 300 hook stop -> idle",
+    );
+}
+
+#[test]
 fn the_word_of_a_hook_goes_over_a_quiet_screen() {
     play(
         KNOWN,

@@ -139,6 +139,12 @@ impl Detector {
             }
             return Some(self.at_rest(0.85, format!("{reporter}: the turn is over")).again(believed));
         }
+        // Something was submitted since, and its turn has yet to be told.
+        if self.entered.max(self.emptied) > Some(open.at)
+            && let Some(weighed) = self.submitted(now)
+        {
+            return Some(weighed);
+        }
         Some(self.at_rest(0.97, format!("{reporter}: the turn is over")))
     }
 
