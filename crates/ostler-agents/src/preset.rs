@@ -83,6 +83,8 @@ pub struct Run {
     pub unset: Vec<String>,
     /// Names its processes have.
     pub processes: Vec<String>,
+    /// Files that it leaves in a project for itself, as `.gitignore` names them: no work of its own.
+    pub scratch: Vec<String>,
     /// How to tell that the program is really this agent.
     pub identity: Option<Identity>,
 }
@@ -269,6 +271,8 @@ pub struct ConversationSpec {
 pub struct Timing {
     /// A screen that looks idle is believed after this.
     pub idle_confirm_ms: Option<u32>,
+    /// The same where a rule is certain.
+    pub certain_confirm_ms: Option<u32>,
     /// The same, for the first time after a start.
     pub startup_confirm_ms: Option<u32>,
     /// The same, for an agent that tells its status and has not yet.

@@ -338,9 +338,9 @@ impl RunActor {
 
     fn observe(&self, act: Act) {
         let (back, cwd) = (self.back.clone(), self.record.cwd());
-        let before = self.record.snapshot.clone();
+        let (before, shared) = (self.record.snapshot.clone(), self.shared.clone());
         tokio::spawn(async move {
-            let exclude = exclude();
+            let exclude = exclude(&shared, &cwd);
             let changes = match &before {
                 Some(before) => ostler_work::changes(&cwd, before, &exclude, Limits::default()).await.ok(),
                 None => None,

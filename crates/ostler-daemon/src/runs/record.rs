@@ -13,8 +13,8 @@ use ostler_protocol::{CheckInfo, OsText, PromptInfo, RunRequest};
 use ostler_work::{Exclude, Limits, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
 use crate::registry::Shared;
+use crate::{clock, presets};
 
 /// All that is recorded of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ impl RunRecord {
         if !cwd.is_dir() {
             return Err(format!("there is no directory {}", cwd.display()));
         }
-        let snapshot = ostler_work::snapshot(&cwd, &exclude(), Limits::default()).await;
+        let snapshot = ostler_work::snapshot(&cwd, &exclude(shared, &cwd), Limits::default()).await;
         let snapshot = snapshot.inspect_err(|error| tracing::warn!(%error, "the tree is not observed")).ok();
         Ok(Self {
             run: Run::new(request.prompt.clone(), request.policy.clone()),
@@ -102,8 +102,10 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 /// What agents leave in a tree that is no work of theirs.
-pub(super) fn exclude() -> Exclude {
-    Exclude::new([".aider*", ".ostler", ".claude/settings.local.json"])
+pub(super) fn exclude(shared: &Shared, cwd: &Path) -> Exclude {
+    let registry = presets::load(&shared.home, cwd).registry;
+    let scratch = registry.agents().flat_map(|agent| agent.preset.run.scratch.clone());
+    Exclude::new(scratch.chain([".ostler".to_owned()]))
 }
 
 /// Names the daemon of one home on one machine.
