@@ -20,8 +20,8 @@ impl Detector {
             }
             return self.hold("a moment ago something was written").again(pause);
         }
-        if self.was_only_typed_into() {
-            return self.hold("something was typed");
+        if let Some(until) = self.typed_into_until().filter(|until| now < *until) {
+            return self.hold("something was typed").again(until);
         }
         let patience = millis(self.patience_ms());
         let stable_at = self.seen.reading.plus(patience);
@@ -76,12 +76,13 @@ impl Detector {
         self.unrecognised(now).unless(stable, stable_at)
     }
 
-    /// Whether it was idle, and echoed what was typed, and that is all.
-    fn was_only_typed_into(&self) -> bool {
+    /// Until when a program that was idle, and only echoed what was typed since, is idle still.
+    fn typed_into_until(&self) -> Option<Timestamp> {
         let since = self.verdict.since;
-        let typed = self.typed.is_some_and(|typed| typed >= since);
         let echoed = self.activity.last.is_none_or(|last| last <= since);
-        self.verdict.state == State::Idle && self.sight == Sight::Current && typed && echoed
+        let idle = self.verdict.state == State::Idle && self.sight == Sight::Current;
+        let typed = self.typed.filter(|typed| *typed >= since && idle && echoed)?;
+        Some(typed.plus(millis(self.settings.silence_ms)))
     }
 
     /// How long it has to be quiet before that means anything: less where the screen came to look idle after the
