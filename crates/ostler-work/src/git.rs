@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -221,7 +222,8 @@ pub(crate) struct Index {
 
 impl Index {
     fn copy(from: &Path) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("ostler-index-").tempdir()?;
+        let private = fs::Permissions::from_mode(0o700);
+        let dir = tempfile::Builder::new().prefix("ostler-index-").permissions(private).tempdir()?;
         match fs::File::open(from) {
             Ok(mut file) => {
                 let mut bytes = Vec::new();

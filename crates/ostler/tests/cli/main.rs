@@ -8,6 +8,7 @@ mod basics;
 mod hooks;
 mod hostile;
 mod kill;
+mod sandbox;
 mod states;
 mod support;
 mod trouble;
