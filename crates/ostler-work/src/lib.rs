@@ -7,6 +7,8 @@
 //! checks of the task run, outside the agent ([`check`]). Commands that a model proposed run in a copy of the tree,
 //! contained by the kernel, or not at all ([`sandbox`]).
 //!
+//! A task can have a work tree and a branch of its own ([`worktree`]).
+//!
 //! All of this reads what an agent has written, so nothing here trusts it: git is asked in a way that runs no
 //! program which a repository's settings name, no link is followed out of the tree, every program has a deadline
 //! and a bound on its output, and ends with all that it started.
@@ -21,6 +23,7 @@ mod print;
 mod process;
 pub mod sandbox;
 mod tree;
+pub mod worktree;
 
 pub use exclude::Exclude;
 pub use git::GitError;

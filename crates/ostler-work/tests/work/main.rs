@@ -11,4 +11,5 @@ mod observe_git;
 mod observe_tree;
 mod sandbox;
 mod support;
+mod worktree;
 mod world;
