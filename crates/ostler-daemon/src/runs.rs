@@ -8,6 +8,7 @@
 mod actor;
 mod breakers;
 mod checks;
+mod helper;
 mod info;
 mod minder;
 mod record;

@@ -1,11 +1,13 @@
 //! The tasks that a command line means.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ostler_core::run::Policy;
 use ostler_tasks::{Check, PromptTemplate, Task, TaskId};
 
 use crate::cli::Run;
+use crate::client;
 use crate::error::{CommandError, Kind};
 
 fn usage(error: impl ToString) -> CommandError {
@@ -86,7 +88,19 @@ fn whole(seconds: f64) -> u64 {
     whole
 }
 
-/// A work tree of its own for a task.
-pub(super) fn worktree(_cwd: &Path, _task: &Task) -> Result<PathBuf, CommandError> {
-    Err(usage("work trees are not there yet"))
+/// A work tree of its own for a task: the directory in it that the task is to be done in.
+pub(super) fn worktree(cwd: &Path, task: &Task, id: &str) -> Result<PathBuf, CommandError> {
+    let under = client::home()?.path().join("worktrees");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let skip = id.len().saturating_sub(6);
+    let made = runtime.block_on(ostler_work::worktree::add(cwd, &under, task.id.as_str(), &id[skip..]));
+    let tree = made.map_err(|error| CommandError::new(Kind::Failed, error.to_string()))?;
+    let _ = writeln!(
+        std::io::stderr(),
+        "{}: branch {}, in {}",
+        task.id.as_str(),
+        tree.branch,
+        tree.path.display()
+    );
+    Ok(tree.dir)
 }
