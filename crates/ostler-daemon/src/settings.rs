@@ -31,6 +31,10 @@ pub struct Settings {
     pub detector: detector::Settings,
     /// Which dialogs are answered.
     pub policy: Policies,
+    /// Where runs and breakers are kept.
+    pub store: StoreSettings,
+    /// What agents of runs are told of those before them.
+    pub pre_context: ostler_core::pre_context::Settings,
     /// Who is asked when the detector is puzzled.
     pub judge: judge::Settings,
     /// What agents are told of a project.
@@ -47,6 +51,8 @@ struct UserFile {
     roles: BTreeMap<String, String>,
     detector: detector::Settings,
     policy: Policies,
+    store: StoreSettings,
+    pre_context: ostler_core::pre_context::Settings,
     #[serde(deserialize_with = "checked")]
     judge: judge::Settings,
     context: ContextSettings,
@@ -76,6 +82,14 @@ impl Default for ContextSettings {
     }
 }
 
+/// Where runs and breakers are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreSettings {
+    /// A server that speaks the Redis protocol, for several machines; the daemon's own database without it.
+    pub url: Option<String>,
+}
+
 /// What a project's file can say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -100,6 +114,8 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.user = picks(&file, found.agents, found.roles);
             settings.detector = found.detector;
             settings.policy = found.policy;
+            settings.store = found.store;
+            settings.pre_context = found.pre_context;
             settings.judge = found.judge;
             settings.context = found.context;
         }

@@ -172,6 +172,11 @@ impl Deliveries {
         }
     }
 
+    /// What was typed of late, or is about to be.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.open.values().map(|open| open.text.to_string()).collect()
+    }
+
     /// Why a message is not typed now.
     pub(super) fn shut(&self, order: u64) -> Option<Shut> {
         self.open.get(&order).and_then(|open| open.delivery.shut())

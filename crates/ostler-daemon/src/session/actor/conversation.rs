@@ -99,14 +99,18 @@ impl Actor {
                 total.output += usage.output;
                 total.cost_micros += usage.cost_micros;
             }
-            let prompt = match &fact {
-                Fact::PromptSubmitted { text } => Some(text.clone()),
-                _ => None,
+            let (prompt, said) = match &fact {
+                Fact::PromptSubmitted { text } => (Some(text.clone()), None),
+                Fact::Said { text } => (None, Some(text.clone())),
+                _ => (None, None),
             };
             self.conversation.told.hear(&fact);
             self.learn(Event::Reported(Reporter::Transcript, fact)).await;
             if let Some(text) = prompt {
                 self.on_prompt(Witness::Transcript, text.as_deref()).await;
+            }
+            if let Some(text) = said {
+                self.hear(&text).await;
             }
         }
     }

@@ -106,12 +106,18 @@ impl Actor {
                 let evidence = self.evidence(order, because);
                 self.prove(order, proof, evidence).await;
             }
-            Action::Missed => self.missed(order).await,
+            Action::Missed => {
+                self.missed(order).await;
+                self.escalate(order, false).await;
+            }
             Action::Give(up) => {
                 let state =
                     if matches!(up, Up::Uncertain) { MessageState::Uncertain } else { MessageState::Failed };
                 let refused = self.why_refused.take().filter(|_| up == Up::Refused);
                 let reason = refused.unwrap_or_else(|| up.as_str().to_owned());
+                if up != Up::Ended {
+                    self.escalate(order, true).await;
+                }
                 self.give_up(order, state, reason).await;
             }
         }

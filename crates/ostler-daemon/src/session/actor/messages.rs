@@ -40,9 +40,11 @@ impl Actor {
                 let body = store.message_body(&id, &message.id)?.unwrap_or_default();
                 taken.push((message, body));
             }
-            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken))
+            let in_file = store.pending_context(&id)?.is_some();
+            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken, in_file))
         };
-        let (last_order, last_input, open, taken) = self.shared.store.run(load).await?;
+        let (last_order, last_input, open, taken, in_file) = self.shared.store.run(load).await?;
+        self.in_file = in_file;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
         for (message, body) in taken.into_iter().rev() {
@@ -255,6 +257,9 @@ impl Actor {
                     self.done_with(order, &message);
                 }
                 self.tell(&message);
+                if proof >= Proof::Submitted {
+                    self.de_escalate().await;
+                }
             }
             Ok(None) => {}
             // Not recorded is not told; it is tried again.

@@ -86,6 +86,7 @@ impl Actor {
             self.sample().await;
         }
         Box::pin(self.answer_dialog()).await;
+        Box::pin(self.overhear()).await;
         Box::pin(self.deliver(None)).await;
         self.consult().await;
     }

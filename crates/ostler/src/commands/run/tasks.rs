@@ -61,8 +61,9 @@ pub(super) fn template(args: &Run) -> Result<PromptTemplate, CommandError> {
 /// What runs may do, from settings, environment and command line.
 pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
     let mut policy = Policy::default();
+    let settings = ostler_daemon::settings::load(&client::home()?, Path::new("/"));
     policy.pre_context =
-        policy.pre_context.with_environment(|name| std::env::var(name).ok()).map_err(usage)?;
+        settings.pre_context.with_environment(|name| std::env::var(name).ok()).map_err(usage)?;
     if args.no_pre_context {
         policy.pre_context.enabled = false;
     }
