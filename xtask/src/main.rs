@@ -106,6 +106,9 @@ struct Deliver {
     /// How many parts at a time
     #[arg(long, default_value = "1")]
     jobs: usize,
+    /// Lay this file over the agent's preset, to try a change of it
+    #[arg(long, value_name = "FILE")]
+    layer: Option<PathBuf>,
     /// Keep everything that was written in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -186,13 +189,16 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
         (false, true) => Part::USUAL.to_vec(),
         (false, false) => args.parts,
     };
+    let layer = args.layer.map(std::fs::read_to_string).transpose().context("the layer cannot be read")?;
+    let lookalikes = std::fs::read_to_string(repository.join("conformance/lookalikes.txt"))?;
+    let lookalikes = lookalikes.split("\n\n").map(|text| text.trim_end().to_owned()).collect();
     let rounds = args.rounds.unwrap_or(if args.race { 20 } else { 6 });
     let Deliver { agents, version, seed, messages, kinds, cold, jobs, keep, .. } = args;
     let request = run::Request {
         agents,
         version,
         parts,
-        effort: Effort { seed, messages, kinds, cold, rounds },
+        effort: Effort { seed, messages, kinds, cold, rounds, layer, lookalikes },
         jobs,
         keep,
         bins: bins.path().to_owned(),

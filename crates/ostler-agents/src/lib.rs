@@ -12,6 +12,7 @@ pub mod choice;
 pub mod hooks;
 mod launch;
 mod layer;
+mod literal;
 mod observer;
 mod preset;
 mod reader;

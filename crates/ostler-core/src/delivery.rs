@@ -191,6 +191,8 @@ pub enum Because {
     Kept,
     /// The composer was emptied, and the message stands among what was said.
     Echoed,
+    /// The composer was emptied of a command, which need not begin a turn.
+    Emptied,
     /// The program has read the line.
     LineRead,
 }
@@ -279,6 +281,8 @@ pub struct Delivery {
     shut: Option<Shut>,
     deadline: Option<Timestamp>,
     interrupted: bool,
+    /// It is a command of the agent: it may begin no turn.
+    command: bool,
 }
 
 impl Delivery {
@@ -294,7 +298,14 @@ impl Delivery {
             shut: None,
             deadline: None,
             interrupted: false,
+            command: false,
         }
+    }
+
+    /// The same for a command of the agent.
+    #[must_use]
+    pub fn of_command(self, command: bool) -> Self {
+        Self { command, ..self }
     }
 
     /// A message that another daemon had in hand.
@@ -602,12 +613,12 @@ impl Delivery {
         } else if view.echoed {
             Some(Because::Echoed)
         } else {
-            None
+            self.command.then_some(Because::Emptied)
         };
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
             let first = at_work.unwrap_or(now);
-            if !view.tells_prompts || now >= first.plus(self.policy.word) {
+            if !view.tells_prompts || self.command || now >= first.plus(self.policy.word) {
                 return self.submitted(because);
             }
             self.stage = Stage::Confirming { since, at_work: Some(first) };

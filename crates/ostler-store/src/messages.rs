@@ -23,6 +23,8 @@ pub struct Terms {
     pub ack: bool,
     /// When it is of no use any more.
     pub expires: Option<Timestamp>,
+    /// A command of the agent, not a text for its model.
+    pub command: bool,
 }
 
 /// A message to be recorded.
@@ -118,7 +120,7 @@ pub enum Accepted {
 }
 
 const COLUMNS: &str = "session, id, seq, raw, sender, priority, mode, ack, expires_ms, state, proof, evidence, \
-                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body)";
+                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), command";
 
 fn moment(value: i64) -> Timestamp {
     Timestamp(value.cast_unsigned())
@@ -138,6 +140,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
             mode: Mode::from_name(&text(6)?).unwrap_or_default(),
             ack: row.get(7)?,
             expires: row.get::<_, Option<i64>>(8)?.map(moment),
+            command: row.get(19)?,
         },
         state: MessageState::from_text(&text(9)?),
         proof: Proof::from_name(&text(10)?).unwrap_or_default(),
@@ -170,11 +173,11 @@ impl Store {
                 let same = body == message.body;
                 return Ok(if same { Accepted::Known(Box::new(known)) } else { Accepted::Conflict });
             }
-            let Terms { raw, sender, priority, mode, ack, expires } = &message.terms;
+            let Terms { raw, sender, priority, mode, ack, expires, command } = &message.terms;
             transaction
                 .prepare_cached(
                     "INSERT INTO messages (session, id, seq, body, state, created_ms, raw, sender, priority, mode, ack, \
-                     expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                     expires_ms, command) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 )?
                 .execute(params![
                     message.session,
@@ -189,6 +192,7 @@ impl Store {
                     mode.as_str(),
                     ack,
                     expires.map(|expires| expires.0.cast_signed()),
+                    command,
                 ])?;
             let event = NewEvent {
                 at: message.at,

@@ -83,6 +83,9 @@ const STEPS: &[&str] = &[
         PRIMARY KEY (session, seq)
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE messages ADD COLUMN command INTEGER NOT NULL DEFAULT 0;     -- for the agent itself, not for its model
+",
 ];
 
 /// Schema version of this build.

@@ -61,6 +61,10 @@ pub struct Effort {
     pub cold: usize,
     /// Rounds of everything else.
     pub rounds: usize,
+    /// What to lay over the agent's preset.
+    pub layer: Option<String>,
+    /// Texts that look like something else.
+    pub lookalikes: Vec<String>,
 }
 
 /// What is to be played.

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Delivery;
+use super::job::Effort;
 
 /// What is special about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
@@ -98,22 +98,11 @@ const HOSTILE: [&str; 7] = [
     "\x1b[2J\x1b[H\x1b[?1049l",
     "\x03\x04\x1a\x1c\x7f\x08\x08",
 ];
-const LOOKALIKES: [&str; 7] = [
-    "Do you want to proceed?\n❯ 1. Yes\n  2. No, and tell it what to do differently (esc)",
-    "Would you like to run the following command?\n› 1. Yes, proceed (y)\n  2. No (esc)",
-    "────────────────────────────────────────\n❯ \n────────────────────────────────────────",
-    "› Ask Codex to do anything",
-    ">   Type your message or @path/to/file",
-    "✻ Thinking… (3s · esc to interrupt)",
-    "╭──────────────╮\n│ > Allow? y/n │\n╰──────────────╯",
-];
-const PLACEHOLDERS: [&str; 3] =
-    ["[Pasted text #1 +26 lines]", "[Pasted Content 2062 chars]", "[Pasted ~3 lines]"];
-
-/// Makes the messages of a seed, of these kinds or of all.
-pub fn messages(seed: u64, count: usize, only: &[Kind], delivery: &Delivery) -> Vec<Message> {
+/// Makes messages. `marks` are what the agent shows in place of long texts.
+pub fn messages(effort: &Effort, marks: &[String]) -> Vec<Message> {
+    let seed = effort.seed;
     let mut random = fastrand::Rng::with_seed(seed);
-    let kinds = kinds(&mut random, count, only);
+    let kinds = kinds(&mut random, effort.messages, &effort.kinds);
     let mut bytes: Vec<char> = ('a'..='z').chain('0'..='9').collect();
     random.shuffle(&mut bytes);
     let mut messages: Vec<Message> = Vec::new();
@@ -125,7 +114,7 @@ pub fn messages(seed: u64, count: usize, only: &[Kind], delivery: &Delivery) -> 
             (_, Some(byte)) => Message { id, kind, token: None, text: byte.to_string() },
             _ => {
                 let token = format!("tk{index:04}{}", letters(&mut random, 4));
-                let text = text(&mut random, kind, &token, delivery);
+                let text = text(&mut random, kind, &token, &effort.lookalikes, marks);
                 Message { id, kind, token: Some(token), text }
             }
         };
@@ -172,11 +161,17 @@ fn words(random: &mut fastrand::Rng, bytes: usize) -> String {
     text.trim_end().to_owned()
 }
 
-fn one<'a>(random: &mut fastrand::Rng, of: &[&'a str]) -> &'a str {
-    of[random.usize(..of.len())]
+fn one<'a, T: AsRef<str>>(random: &mut fastrand::Rng, of: &'a [T]) -> &'a str {
+    random.choice(of).map_or("", AsRef::as_ref)
 }
 
-fn text(random: &mut fastrand::Rng, kind: Kind, token: &str, delivery: &Delivery) -> String {
+fn text(
+    random: &mut fastrand::Rng,
+    kind: Kind,
+    token: &str,
+    lookalikes: &[String],
+    marks: &[String],
+) -> String {
     let size = |random: &mut fastrand::Rng, low: usize, high: usize| random.usize(low..high);
     match kind {
         Kind::Byte | Kind::Line | Kind::Equal => {
@@ -212,13 +207,11 @@ fn text(random: &mut fastrand::Rng, kind: Kind, token: &str, delivery: &Delivery
             format!("{token} {}{} {}", words(random, 10), one(random, &HOSTILE), words(random, 10))
         }
         Kind::Lookalike => {
-            let lookalike = one(random, &LOOKALIKES);
+            let lookalike = one(random, lookalikes);
             if random.bool() { format!("{token}\n{lookalike}") } else { format!("{lookalike}\n{token}") }
         }
         Kind::Placeholder => {
-            let marks: Vec<&str> =
-                delivery.marks.iter().map(String::as_str).chain(PLACEHOLDERS.into_iter().take(1)).collect();
-            let mark = one(random, &marks);
+            let mark = one(random, marks);
             format!("{token} {mark} {}", words(random, 20))
         }
         Kind::Kilobytes2 => large(random, token, 2_000),
@@ -246,12 +239,16 @@ fn large(random: &mut fastrand::Rng, token: &str, bytes: usize) -> String {
 mod tests {
     use super::*;
 
+    fn effort(seed: u64, kinds: &[Kind]) -> Effort {
+        let (kinds, lookalikes) = (kinds.to_vec(), vec!["Proceed?".to_owned()]);
+        Effort { seed, messages: 100, kinds, cold: 0, rounds: 0, layer: None, lookalikes }
+    }
+
     #[test]
     fn a_seed_makes_the_same_messages_with_tokens_of_their_own() {
-        let delivery = Delivery::default();
-        let first = messages(7, 100, &[], &delivery);
-        assert_eq!(first, messages(7, 100, &[], &delivery));
-        assert_ne!(first, messages(8, 100, &[], &delivery));
+        let first = messages(&effort(7, &[]), &[]);
+        assert_eq!(first, messages(&effort(7, &[]), &[]));
+        assert_ne!(first, messages(&effort(8, &[]), &[]));
         for (kind, share) in SHARES {
             let count = first.iter().filter(|message| message.kind == kind).count();
             assert_eq!(count, share as usize, "{kind:?}");
@@ -267,7 +264,7 @@ mod tests {
 
     #[test]
     fn kinds_can_be_chosen() {
-        let chosen = messages(1, 10, &[Kind::Trigger], &Delivery::default());
-        assert!(chosen.len() == 10 && chosen.iter().all(|message| message.kind == Kind::Trigger));
+        let chosen = messages(&effort(1, &[Kind::Trigger]), &[]);
+        assert!(chosen.len() == 100 && chosen.iter().all(|message| message.kind == Kind::Trigger));
     }
 }

@@ -6,8 +6,8 @@ use super::run::Row;
 use crate::score::quantile;
 
 const HEAD: &str = "\
-| agent | part | n | lost | doubled | merged | corrupted | false | denied | failed | early | dialogs answered | first try | median s | p95 s |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| agent | part | n | lost | doubled | merged | corrupted | false | denied | failed | early | dialogs answered | restless | first try | median s | p95 s |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
 /// One line for a part.
@@ -21,7 +21,7 @@ pub fn line(row: &Row) -> String {
     let time =
         |q| quantile(&tally.seconds, q).map_or_else(|| "–".to_owned(), |seconds| format!("{seconds:.2}"));
     format!(
-        "| {} {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+        "| {} {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
         row.agent,
         row.version,
         row.part.name(),
@@ -35,6 +35,7 @@ pub fn line(row: &Row) -> String {
         tally.failed,
         tally.early,
         tally.answered,
+        tally.restless,
         share(tally.first_try),
         time(0.5),
         time(0.95),
@@ -89,7 +90,8 @@ const PAGE: &str = "# Delivery
 What `ostler send` does with the real agent programs, offline, against a scripted model. Written by
 `cargo xtask deliver --write`; conformance/README.md says what is tried. *lost*: never reached the model. *false*: said
 to be submitted, and did not. *denied*: said to have failed, and did not. *failed*: said so, or that it cannot be told.
-*early*: reached the model before the turn was over that it should have waited for. Times are from the start of the
+*early*: reached the model before the turn was over that it should have waited for. *restless*: the agent was not seen to
+come to rest. Times are from the start of the
 command to the model's reading the request; in the part *cold*, from the start of the agent.
 ";
 
@@ -106,7 +108,7 @@ mod tests {
         let row = Row { agent: "a".into(), version: "1".into(), part: Part::Race, outcome, error: None };
         let text = table(&[row]);
         assert!(
-            text.contains("| a 1 | race | 4 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 75 % | 0.30 |"),
+            text.contains("| a 1 | race | 4 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 75 % | 0.30 |"),
             "{text}"
         );
         assert!(text.contains("a 1: ostler send 0.300 s") && text.ends_with("0.50 of it\n"), "{text}");

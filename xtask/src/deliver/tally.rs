@@ -79,6 +79,8 @@ pub struct Tally {
     pub early: usize,
     /// Dialogs that a message answered.
     pub answered: usize,
+    /// How often the agent did not come to rest, or was gone.
+    pub restless: usize,
     /// Typed once, entered once, and heard.
     pub first_try: usize,
     /// Seconds from `ostler send` to the model, where the agent was at rest.
@@ -100,6 +102,7 @@ impl Tally {
             self.failed,
             self.early,
             self.answered,
+            self.restless,
         ];
         wrong.iter().all(|count| *count == 0) && self.sent > 0
     }
@@ -116,6 +119,7 @@ impl Tally {
         self.failed += other.failed;
         self.early += other.early;
         self.answered += other.answered;
+        self.restless += other.restless;
         self.first_try += other.first_try;
         self.seconds.extend(&other.seconds);
         self.notes.extend(other.notes.iter().cloned());

@@ -1,6 +1,6 @@
 //! One part of a trial, played inside its world.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ostler_testkit::model_server::{Event, ModelServer};
@@ -12,7 +12,7 @@ use super::race;
 use super::session::{await_heard, await_rest, send, start};
 use super::tally::{Said, Sent, fates, tally};
 use crate::agent::{Dialog, Places};
-use crate::driver::Driver;
+use crate::driver::{Driver, home};
 use crate::stage::{CWD, HOME, OUT, prepare_home, prepare_project};
 
 /// Seconds in which a message has to arrive.
@@ -52,6 +52,11 @@ pub fn play(spec: &Path) -> Result<()> {
     };
     prepare_home(&job.agent, &places)?;
     prepare_project()?;
+    if let Some(layer) = &job.effort.layer {
+        let dir = home().join("config/agents");
+        std::fs::create_dir_all(&dir)?;
+        std::fs::write(dir.join(format!("{}.toml", job.name)), layer)?;
+    }
     let launch = &job.agent.launch;
     let stage = Stage {
         agent: job.name.clone(),
@@ -60,7 +65,7 @@ pub fn play(spec: &Path) -> Result<()> {
         env: launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect(),
     };
     let mut driver = Driver::new("/opt/bin/ostler".into(), out.to_owned(), server.log().clone());
-    let mut trial = Trial { job: &job, stage: &stage, sent: Vec::new(), answered: 0, turns: Vec::new() };
+    let mut trial = Trial { job: &job, stage: &stage, sent: Vec::new(), answered: 0, restless: 0, turns: Vec::new() };
     let mut outcome = Outcome::default();
     let played = match job.part {
         Part::Messages => trial.messages(&mut driver),
@@ -90,6 +95,20 @@ fn keep_traces(driver: &Driver, out: &Path) {
             let _ = std::fs::write(out.join(file), [done.stdout, done.stderr].concat());
         }
     }
+    for recording in recordings(&home()) {
+        let session = recording.parent().and_then(Path::file_name).unwrap_or_default();
+        let _ = std::fs::copy(&recording, out.join(session).with_extension("cast"));
+    }
+}
+
+fn recordings(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    let found = |path: PathBuf| match path.is_dir() {
+        true => recordings(&path),
+        false if path.extension().is_some_and(|extension| extension == "cast") => vec![path],
+        false => vec![],
+    };
+    entries.flat_map(|entry| found(entry.path())).collect()
 }
 
 fn load() -> f64 {
@@ -103,6 +122,8 @@ struct Trial<'a> {
     sent: Vec<Sent>,
     /// Dialogs that were gone before anybody answered them.
     answered: usize,
+    /// How often the agent did not come to rest, or was gone.
+    restless: usize,
     /// Messages that should have waited for the turn of another: both by their place.
     turns: Vec<(usize, usize)>,
 }
@@ -110,8 +131,7 @@ struct Trial<'a> {
 impl Trial<'_> {
     fn messages(&mut self, driver: &mut Driver) -> Result<()> {
         let effort = &self.job.effort;
-        let messages =
-            message::messages(effort.seed, effort.messages, &effort.kinds, &self.job.agent.delivery);
+        let messages = message::messages(effort, &self.job.agent.delivery.marks);
         let mut random = fastrand::Rng::with_seed(effort.seed);
         let (mut failures, mut running) = (0, false);
         for (index, message) in messages.iter().enumerate() {
@@ -120,7 +140,12 @@ impl Trial<'_> {
             }
             // Most are sent to an agent at rest, the others right behind the one before.
             let timed = !running || random.u8(..10) < 7;
-            if timed {
+            if timed && await_rest(driver).is_err() {
+                driver.snapshot(&format!("restless-{index:04}"));
+                failures += 1;
+                self.restless += 1;
+                let _ = driver.stop_session();
+                start(driver, self.stage, &format!("agent-{index}-again"))?;
                 await_rest(driver)?;
             }
             running = true;
@@ -244,6 +269,7 @@ impl Trial<'_> {
         let fates = follow();
         outcome.tally = tally(&self.sent, &fates);
         outcome.tally.answered = self.answered;
+        outcome.tally.restless = self.restless;
         for &(first, second) in &self.turns {
             let (Some(first), Some(second)) = (fates.get(first), fates.get(second)) else { continue };
             let end = first.heard.and_then(|heard| turn_end(driver, heard));

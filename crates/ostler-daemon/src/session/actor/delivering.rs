@@ -176,6 +176,7 @@ impl Actor {
             }
             Because::Kept => "screen: the agent keeps it for after its turn".into(),
             Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
+            Because::Emptied => "screen: the composer was emptied of the command".into(),
             Because::LineRead => "terminal: the program has read the line".into(),
         }
     }

@@ -72,7 +72,9 @@ impl Actor {
             };
             let Message { attempts, enters, proof, .. } = open.message;
             let progress = Progress { attempts, enters, proof, last: Some((write, done)) };
-            open.delivery = Delivery::resumed(open.message.terms.mode, self.deliveries.policy, progress, now);
+            let Terms { mode, command, .. } = open.message.terms;
+            let policy = self.deliveries.policy;
+            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
             if write == Write::Enter && done {
                 open.entered = Some(now);
             }
@@ -90,10 +92,13 @@ impl Actor {
         let text =
             if message.terms.raw { SafeText::default() } else { prompt(&String::from_utf8_lossy(&bytes)) };
         let text = if message.terms.ack { with_request(&text, &message.id) } else { text };
-        let delivery = Delivery::new(message.terms.mode, self.deliveries.policy);
+        let Terms { mode, command, .. } = message.terms;
+        let delivery = Delivery::new(mode, self.deliveries.policy).of_command(command);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
-        let body = Body::new(text.as_str());
-        let open = Open { raw, body, text, delivery, echoes: 0, entered: None, message };
+        let body = Body::new("");
+        let (plain, text) = (text, SafeText::default());
+        let mut open = Open { raw, body, plain, text, delivery, echoes: 0, entered: None, message };
+        open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
     }
 
@@ -430,6 +435,7 @@ impl Actor {
         };
         for open in self.deliveries.open.values_mut() {
             open.delivery.configure(self.deliveries.policy);
+            open.learn(input);
         }
     }
 
@@ -465,9 +471,9 @@ fn recent(message: &Message, body: Body) -> Recent {
 }
 
 fn agreed(terms: SendTerms) -> Terms {
-    let SendTerms { raw, sender, priority, mode, ack, expires_ms } = terms;
+    let SendTerms { raw, sender, priority, mode, ack, command, expires_ms } = terms;
     let expires = expires_ms.map(|ms| Timestamp(clock::now().0.saturating_add(ms)));
-    Terms { raw, sender, priority, mode, ack, expires }
+    Terms { raw, sender, priority, mode, ack, expires, command }
 }
 
 /// Why the terminal did not take a write.
