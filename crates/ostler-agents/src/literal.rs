@@ -1,23 +1,23 @@
 //! Texts that mean themselves: agents take some characters for commands, modes and completions.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::Input;
 
 impl Input {
     /// What to type so that the agent takes this text as it is.
     pub fn literally<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let begins = |part: &str, with: &str| part.chars().next().is_some_and(|first| with.contains(first));
-        let triggers = !self.literal.is_empty() && begins(text.trim_start(), &self.triggers);
+        let first = |part: &str| part.chars().next();
+        let typed = |by: &BTreeMap<char, String>, part: &str| first(part).and_then(|c| by.get(&c).cloned());
         // A menu looks at the word before the cursor, which is the last.
         let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
-        let completes = !self.closing.is_empty() && begins(last, &self.completers);
-        if !triggers && !completes {
-            return Cow::Borrowed(text);
+        match (typed(&self.literal, text.trim_start()), typed(&self.closing, last)) {
+            (None, None) => Cow::Borrowed(text),
+            (before, behind) => {
+                Cow::Owned([&before.unwrap_or_default(), text, &behind.unwrap_or_default()].concat())
+            }
         }
-        let before = if triggers { self.literal.as_str() } else { "" };
-        let behind = if completes { self.closing.as_str() } else { "" };
-        Cow::Owned([before, text, behind].concat())
     }
 }
 
@@ -27,13 +27,8 @@ mod tests {
 
     #[test]
     fn what_would_be_a_command_is_made_a_text() {
-        let input = Input {
-            triggers: "/!".into(),
-            literal: " ".into(),
-            completers: "@/".into(),
-            closing: " ".into(),
-            ..Input::default()
-        };
+        let blank = |characters: &str| characters.chars().map(|c| (c, " ".to_owned())).collect();
+        let input = Input { literal: blank("/!"), closing: blank("@/"), ..Input::default() };
         for (text, typed) in [
             ("plain", "plain"),
             ("/help me", " /help me"),

@@ -180,14 +180,12 @@ pub struct Input {
     pub paste_limit: Option<u32>,
     /// What it does with a prompt that comes while it works: `queue`, `steer`, `cancel`.
     pub while_working: Option<String>,
-    /// Characters that open a menu or a mode where a text begins with them.
-    pub triggers: String,
-    /// What is typed before such a text, so that it is taken as it is.
-    pub literal: String,
-    /// Characters that open a menu of completions where the last word begins with them.
-    pub completers: String,
-    /// What is typed behind such a text, to close the menu: Enter would choose from it.
-    pub closing: String,
+    /// What is typed before a text that begins with this character, which would open a menu or a mode: then the text
+    /// is taken as it is.
+    pub literal: BTreeMap<char, String>,
+    /// What is typed behind a text whose last word begins with this character, which opens a menu of completions:
+    /// Enter would choose from it.
+    pub closing: BTreeMap<char, String>,
 }
 
 impl Default for Input {
@@ -200,10 +198,8 @@ impl Default for Input {
             paste_placeholder: None,
             paste_limit: None,
             while_working: None,
-            triggers: String::new(),
-            literal: String::new(),
-            completers: String::new(),
-            closing: String::new(),
+            literal: BTreeMap::new(),
+            closing: BTreeMap::new(),
         }
     }
 }

@@ -33,6 +33,7 @@ pub struct Body {
     bytes: usize,
     wide: usize,
     lines: usize,
+    tabs: bool,
 }
 
 /// What of a text is surely drawn where it is expected.
@@ -132,6 +133,7 @@ impl Body {
             bytes: text.len(),
             wide: text.encode_utf16().count(),
             lines: text.matches('\n').count(),
+            tabs: text.contains('\t'),
         }
     }
 
@@ -156,8 +158,9 @@ impl Body {
         if !composer.draft {
             return Sight::Empty;
         }
-        let shown = composer_text(screen, book, composer);
-        if self.essence.is(&shown) {
+        let shown = self.composer_text(screen, book, composer, true);
+        // A text may look like what an empty composer says.
+        if self.essence.is(&shown) || self.essence.is(&self.composer_text(screen, book, composer, false)) {
             return Sight::Ours;
         }
         if let Some(Placeholder(pattern)) = placeholder
@@ -206,6 +209,26 @@ impl Body {
         self.essence.of(&text)
     }
 
+    /// What stands in the composer, without what stands before it and without faint text; and, if so wished, without
+    /// rows that look as they do when nothing is written.
+    fn composer_text(&self, screen: &Screen, book: &RuleBook, composer: &Composer, solid: bool) -> String {
+        let mut shown = String::new();
+        let mut text = String::new();
+        // Without a frame, every line of a text may stand behind the prompt.
+        let repeats = composer.framed == composer.rows;
+        for row in composer.rows.clone() {
+            screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
+            if solid && book.is_empty_composer_row(&text) {
+                continue;
+            }
+            let begin = if row == composer.rows.start || repeats { book.prompt_end(&text) } else { 0 };
+            shown.push_str(&text[begin..]);
+            shown.push('\n');
+        }
+        // Some show control characters by their names.
+        if self.tabs { shown.replace("^I", "\t") } else { shown }
+    }
+
     /// Whether a mark that tells a size stands for this text.
     fn fits(&self, found: &regex::Captures<'_>) -> bool {
         let number = |name| found.name(name).and_then(|group| group.as_str().parse::<usize>().ok());
@@ -216,22 +239,6 @@ impl Body {
             (None, None) => self.characters >= MARKED,
         }
     }
-}
-
-/// What stands in the composer, without what stands before it and without faint text.
-fn composer_text(screen: &Screen, book: &RuleBook, composer: &Composer) -> String {
-    let mut shown = String::new();
-    let mut text = String::new();
-    for row in composer.rows.clone() {
-        screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
-        if book.is_empty_composer_row(&text) {
-            continue;
-        }
-        let begin = if row == composer.rows.start { book.prompt_end(&text) } else { 0 };
-        shown.push_str(&text[begin..]);
-        shown.push('\n');
-    }
-    shown
 }
 
 fn letters(text: &str) -> String {

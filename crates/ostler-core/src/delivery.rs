@@ -90,6 +90,8 @@ pub struct View {
     pub at_work: bool,
     /// The message stands among what was said, above the composer.
     pub echoed: bool,
+    /// An equal message was typed not long ago: what is echoed may be that one.
+    pub repeated: bool,
     /// The agent tells which prompts it takes, and has done so before.
     pub tells_prompts: bool,
     /// When its screen changed last.
@@ -538,7 +540,7 @@ impl Delivery {
             return Vec::new();
         }
         // Another key was faster than our Enter, a person's perhaps.
-        if view.sight == Sight::Empty && view.echoed {
+        if view.sight == Sight::Empty && view.echoed && !view.repeated {
             return self.submitted(Because::Echoed);
         }
         let rested = view.changed.max(since).plus(self.policy.rest);

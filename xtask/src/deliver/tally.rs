@@ -126,12 +126,15 @@ impl Tally {
     }
 }
 
+/// A blank to people, but not to programs that trim a text: typed before texts that would be commands.
+const BLANK: char = '\u{2800}';
+
 /// A text as it is compared: composed, its blanks made equal, without what a terminal must not be sent.
 pub fn normal(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let kept = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
     let composed: String = kept.nfc().collect();
-    composed.split_whitespace().collect::<Vec<_>>().join(" ")
+    composed.trim_start_matches(BLANK).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Follows every message through the log. `adds` match what the agent puts around a prompt; a request without tools

@@ -154,6 +154,7 @@ impl Actor {
             situation,
             sight,
             at_work: busy || open.entered.is_some_and(began),
+            repeated: earlier.contains(&open.body),
             echoed: typed && open.body.echoes(screen, above) > open.echoes,
             tells_prompts: self.deliveries.tells_prompts,
             changed: self.deliveries.changed,
