@@ -10,7 +10,6 @@ use xtask::deliver::{self, Effort, Part};
 use xtask::jobs::{self, Outcome, Request};
 use xtask::report;
 use xtask::scene::{Scene, Variant};
-use xtask::score::Score;
 
 #[derive(Debug, Parser)]
 #[command(name = "xtask", about = "Chores of this repository")]
@@ -233,8 +232,8 @@ fn score(ostler: &Path, print: bool) -> Result<ExitCode> {
     } else {
         std::fs::write(repository.join("docs/conformance.md"), page)?;
     }
-    let off = rows.iter().filter(|row| !row.score.as_ref().is_ok_and(Score::passes)).count();
-    println!("{} recordings, {off} not ok", rows.len());
+    let off = rows.iter().filter(|row| !row.passes()).count();
+    println!("{} recordings, {off} not ok, or harmful where nothing is known of the agent", rows.len());
     Ok(if off == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -261,6 +261,8 @@ pub struct ComposerSpec {
 pub struct Timing {
     /// A screen that looks idle is believed after this.
     pub idle_confirm_ms: Option<u32>,
+    /// The same where a rule is certain.
+    pub certain_confirm_ms: Option<u32>,
     /// The same, for the first time after a start.
     pub startup_confirm_ms: Option<u32>,
     /// The same, for an agent that tells its status and has not yet.

@@ -46,6 +46,8 @@ pub struct RuleBook {
     pub(crate) rules: Vec<Rule>,
     /// Patterns of which more counts than that they match.
     pub(crate) telling: Vec<usize>,
+    /// Patterns of signs of work that agents in general show.
+    pub(crate) hints: Vec<usize>,
     pub(crate) composer: Option<ComposerPatterns>,
 }
 
@@ -59,6 +61,18 @@ pub(crate) struct Rule {
     pub(crate) test: Test,
     /// Where the end of a limit is told.
     pub(crate) until: Option<(Region, usize)>,
+}
+
+impl Rule {
+    /// Whether it says that agents in general look so at work.
+    pub(crate) fn is_hint_of_work(&self) -> bool {
+        self.general && self.state == State::Working
+    }
+
+    /// Whether it shows that a turn came to nothing.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self.state, State::Limited | State::Error)
+    }
 }
 
 /// Indices of patterns.
@@ -85,6 +99,17 @@ pub(crate) enum Test {
     AlternateScreen(bool),
 }
 
+impl Test {
+    /// Adds the patterns of which a match speaks for it.
+    fn patterns(&self, patterns: &mut Vec<usize>) {
+        match self {
+            Self::Row { pattern, .. } => patterns.push(*pattern),
+            Self::All(tests) | Self::Any(tests) => tests.iter().for_each(|test| test.patterns(patterns)),
+            _ => {}
+        }
+    }
+}
+
 impl RuleBook {
     /// Makes the rules of an agent ready that are for this version; all of them if it is not known.
     ///
@@ -107,9 +132,12 @@ impl RuleBook {
         // Equal priorities keep the order of their ids; rules for agents in general come last.
         rules.sort_by_key(|(priority, rule)| (rule.general, std::cmp::Reverse(*priority)));
         let rules: Vec<Rule> = rules.into_iter().map(|(_, rule)| rule).collect();
-        let telling = rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern).collect();
+        let (mut telling, mut hints) = (Vec::new(), Vec::new());
+        telling.extend(rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern));
+        rules.iter().filter(|rule| rule.is_failure()).for_each(|rule| rule.test.patterns(&mut telling));
+        rules.iter().filter(|rule| rule.is_hint_of_work()).for_each(|rule| rule.test.patterns(&mut hints));
         let (set, patterns) = compiler.finish()?;
-        Ok(Self { set, patterns, rules, telling, composer })
+        Ok(Self { set, patterns, rules, telling, hints, composer })
     }
 
     /// Whether the agent's composer can be recognised.
