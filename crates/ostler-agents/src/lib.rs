@@ -15,6 +15,7 @@ pub mod hooks;
 pub mod instructions;
 mod launch;
 mod layer;
+mod literal;
 mod observer;
 mod preset;
 mod reader;

@@ -184,6 +184,12 @@ pub struct Input {
     pub paste_limit: Option<u32>,
     /// What it does with a prompt that comes while it works: `queue`, `steer`, `cancel`.
     pub while_working: Option<String>,
+    /// What is typed before a text that begins with this character, which would open a menu or a mode: then the text
+    /// is taken as it is.
+    pub literal: BTreeMap<char, String>,
+    /// What is typed behind a text whose last word begins with this character, which opens a menu of completions:
+    /// Enter would choose from it.
+    pub closing: BTreeMap<char, String>,
 }
 
 impl Default for Input {
@@ -196,6 +202,8 @@ impl Default for Input {
             paste_placeholder: None,
             paste_limit: None,
             while_working: None,
+            literal: BTreeMap::new(),
+            closing: BTreeMap::new(),
         }
     }
 }

@@ -187,6 +187,9 @@ pub struct SendTerms {
     /// Ask the agent to confirm it.
     #[serde(default)]
     pub ack: bool,
+    /// It is a command of the agent, and typed as it is; otherwise it is made sure that it is taken as a text.
+    #[serde(default)]
+    pub command: bool,
     /// Give it up if it was not typed within so many milliseconds.
     #[serde(default)]
     pub expires_ms: Option<u64>,

@@ -64,6 +64,7 @@ const STEPS: &[&str] = &[
     ALTER TABLE messages ADD COLUMN mode TEXT NOT NULL DEFAULT 'when-idle';
     ALTER TABLE messages ADD COLUMN ack INTEGER NOT NULL DEFAULT 0;         -- the agent is asked to confirm
     ALTER TABLE messages ADD COLUMN way TEXT NOT NULL DEFAULT 'message';    -- message, argument or hook
+    ALTER TABLE messages ADD COLUMN command INTEGER NOT NULL DEFAULT 0;     -- for the agent itself, not for its model
     ALTER TABLE messages ADD COLUMN expires_ms INTEGER;
     ALTER TABLE messages ADD COLUMN proof TEXT NOT NULL DEFAULT 'queued';   -- how far it has got
     ALTER TABLE messages ADD COLUMN enters INTEGER NOT NULL DEFAULT 0;

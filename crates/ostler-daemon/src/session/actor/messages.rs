@@ -80,7 +80,9 @@ impl Actor {
             };
             let Message { attempts, enters, proof, .. } = open.message;
             let progress = Progress { attempts, enters, proof, last: Some((write, done)) };
-            open.delivery = Delivery::resumed(open.message.terms.mode, self.deliveries.policy, progress, now);
+            let Terms { mode, command, .. } = open.message.terms;
+            let policy = self.deliveries.policy;
+            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
             if write == Write::Enter && done {
                 open.entered = Some(now);
             }
@@ -98,17 +100,19 @@ impl Actor {
         let text =
             if message.terms.raw { SafeText::default() } else { prompt(&String::from_utf8_lossy(&bytes)) };
         let text = if message.terms.ack { with_request(&text, &message.id) } else { text };
-        let delivery = match message.terms.way {
-            Way::Message => Delivery::new(message.terms.mode, self.deliveries.policy),
+        let Terms { mode, command, way, .. } = message.terms;
+        let delivery = match way {
+            Way::Message => Delivery::new(mode, self.deliveries.policy).of_command(command),
             way => Delivery::given(way, self.deliveries.policy),
         };
         let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
         let pointer = by_file::find(self.dir.path(), &message.id).filter(|_| message.attempts > 0);
         let by_file = pointer.is_some();
-        let text = pointer.unwrap_or(text);
-        let body = Body::new(text.as_str());
-        let open = Open { raw, body, text, delivery, by_file, echoes: 0, entered, message };
+        let (plain, text) = (pointer.unwrap_or(text), SafeText::default());
+        let body = Body::new("");
+        let mut open = Open { raw, body, plain, text, delivery, by_file, echoes: 0, entered, message };
+        open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
     }
 
@@ -448,6 +452,7 @@ impl Actor {
         };
         for open in self.deliveries.open.values_mut() {
             open.delivery.configure(self.deliveries.policy);
+            open.learn(input);
         }
     }
 
@@ -483,10 +488,10 @@ fn recent(message: &Message, body: Body) -> Recent {
 }
 
 fn agreed(terms: SendTerms) -> Terms {
-    let SendTerms { raw, sender, priority, mode, ack, expires_ms } = terms;
+    let SendTerms { raw, sender, priority, mode, ack, command, expires_ms } = terms;
     let way = Way::Message;
     let expires = expires_ms.map(|ms| Timestamp(clock::now().0.saturating_add(ms)));
-    Terms { raw, sender, priority, mode, ack, expires, way }
+    Terms { raw, sender, priority, mode, ack, expires, way, command }
 }
 
 /// Why the terminal did not take a write.
