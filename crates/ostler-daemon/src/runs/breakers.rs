@@ -46,7 +46,9 @@ pub(super) async fn change(shared: &Shared, provider: &str, change: impl Fn(&mut
     let mut breakers = shared.breakers.lock().await;
     for _ in 0..TRIES {
         let version = learn(shared, &mut breakers, &key).await;
-        let Some(changed) = breakers.change(&key, |breaker, settings| change(breaker, settings)) else { return };
+        let Some(changed) = breakers.change(&key, |breaker, settings| change(breaker, settings)) else {
+            return;
+        };
         match store(shared, &key, &changed, version).await {
             Ok(true) => {
                 tracing::info!(provider, state = ?changed.state(), "breaker");

@@ -50,7 +50,9 @@ fn state(record: &RunRecord) -> (String, String) {
         Phase::Agent { blocked: Some(blocked), .. } => {
             told("blocked", format!("{provider} waits for a person ({})", blocked.kind.as_str()))
         }
-        Phase::Agent { stage: Stage::Starting, .. } => told("starting", format!("{provider} is being started")),
+        Phase::Agent { stage: Stage::Starting, .. } => {
+            told("starting", format!("{provider} is being started"))
+        }
         Phase::Agent { stage: Stage::Delivering, .. } => {
             told("delivering", format!("{provider} is being given the task"))
         }

@@ -147,7 +147,11 @@ pub(crate) fn runs(command: &Runs) -> Result<ExitCode, CommandError> {
         }
         Runs::Show(OneRun { id, json }) => {
             let run = one(&Request::RunStatus { id: id.clone(), after: None })?;
-            if *json { output::json(&run)? } else { output::print(&report::report(&run))? }
+            if *json {
+                output::json(&run)?
+            } else {
+                output::print(&report::report(&run))?
+            }
             Ok(ExitCode::SUCCESS)
         }
         Runs::Wait(OneRun { id, json }) => {
@@ -157,7 +161,11 @@ pub(crate) fn runs(command: &Runs) -> Result<ExitCode, CommandError> {
         }
         Runs::Cancel(OneRun { id, json }) => {
             let run = one(&Request::CancelRun { id: id.clone() })?;
-            if *json { output::json(&run)? } else { output::print(&report::line(&run))? }
+            if *json {
+                output::json(&run)?
+            } else {
+                output::print(&report::line(&run))?
+            }
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -29,13 +29,15 @@ pub(super) fn follow(
             .iter()
             .map(|run| {
                 let (interrupted, shown) = (&interrupted, &shown);
-                scope.spawn(move || watch(run, interrupted, |line| {
-                    if !quiet {
-                        let _turn = shown.lock().unwrap_or_else(PoisonError::into_inner);
-                        let name = if many { format!("{}: ", run.task) } else { String::new() };
-                        let _ = writeln!(std::io::stderr(), "{name}{line}");
-                    }
-                }))
+                scope.spawn(move || {
+                    watch(run, interrupted, |line| {
+                        if !quiet {
+                            let _turn = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                            let name = if many { format!("{}: ", run.task) } else { String::new() };
+                            let _ = writeln!(std::io::stderr(), "{name}{line}");
+                        }
+                    })
+                })
             })
             .collect();
         watchers
@@ -93,7 +95,8 @@ struct Told {
 impl Told {
     fn news(&mut self, run: &RunInfo, tell: &impl Fn(&str)) {
         for prompt in run.prompts.iter().skip(self.prompts) {
-            let block = prompt.context.as_ref().map_or_else(String::new, |kind| format!(", with the {kind} block"));
+            let block =
+                prompt.context.as_ref().map_or_else(String::new, |kind| format!(", with the {kind} block"));
             tell(&format!("attempt {}: {} gets the task{block}", prompt.attempt, prompt.provider));
         }
         self.prompts = run.prompts.len();
@@ -102,7 +105,8 @@ impl Told {
             tell(&format!("  submitted ({proof})"));
         }
         self.proofs = proofs.len();
-        let turns = run.attempts.iter().flat_map(|attempt| &attempt.turns).filter(|turn| turn.ended.is_some());
+        let turns =
+            run.attempts.iter().flat_map(|attempt| &attempt.turns).filter(|turn| turn.ended.is_some());
         let ended: Vec<_> = turns.collect();
         for turn in ended.iter().skip(self.turns) {
             if let Some(reason) = &turn.reason {

@@ -38,7 +38,9 @@ pub(super) fn report(run: &RunInfo) -> String {
     if *more > 0 {
         let _ = writeln!(text, "  and {more} files more");
     }
-    for check in run.checks.iter().filter(|check| Some(check.attempt) == run.attempts.last().map(|last| last.number)) {
+    for check in
+        run.checks.iter().filter(|check| Some(check.attempt) == run.attempts.last().map(|last| last.number))
+    {
         let result = if check.passed { "passed" } else { "failed" };
         let _ = writeln!(text, "  check {result}: {} ({:.1} s)", check.command, check.seconds);
     }
@@ -52,6 +54,12 @@ pub(super) fn report(run: &RunInfo) -> String {
         }
         text.push('\n');
     }
-    let _ = writeln!(text, "  time: {:.1} s, attempts: {}, switches: {}", run.seconds, run.attempts.len(), run.switches);
+    let _ = writeln!(
+        text,
+        "  time: {:.1} s, attempts: {}, switches: {}",
+        run.seconds,
+        run.attempts.len(),
+        run.switches
+    );
     text
 }
