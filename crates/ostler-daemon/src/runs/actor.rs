@@ -387,8 +387,11 @@ impl RunActor {
                         if message.proof >= Proof::Submitted { Some(message) } else { outcome.await.ok() };
                     let Some(message) = message else { return };
                     if message.proof >= Proof::Submitted {
-                        let proof =
-                            message.evidence.last().cloned().unwrap_or_else(|| message.proof.as_str().to_owned());
+                        let proof = message
+                            .evidence
+                            .last()
+                            .cloned()
+                            .unwrap_or_else(|| message.proof.as_str().to_owned());
                         let sent = Timestamp(u64::try_from(message.created.as_millisecond()).unwrap_or(0));
                         let _ = back.send(Back::Submitted { act, agent, proof, sent }).await;
                         return;
