@@ -416,11 +416,11 @@ impl RunActor {
         tokio::spawn(async move {
             let exclude = exclude();
             let before = before.and_then(|number| seen(&shared, &id, number));
-            let changes = match &before {
-                Some(before) => ostler_work::changes(&cwd, before, &exclude, Limits::default()).await.ok(),
-                None => None,
+            let changes = async {
+                ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
             };
-            let tree = look(&shared, &id, &cwd, act.step).await;
+            // At the same time: each asks git several times.
+            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, act.step));
             let changes = changes.map(|changes| Changes {
                 created: changes.created,
                 modified: changes.updated,

@@ -42,15 +42,19 @@ fn play(stage: &Stage) -> Result<(), CommandError> {
     say(&format!("{FIRST} is left alone until its limit ends; the next run begins with {SECOND}."))?;
     stage.show("ostler providers", &["providers"])?;
 
-    say("What the agents say they received: every prompt once, though the daemon was killed in between.")?;
+    say("What the agents say they saw: every prompt once, though the daemon was killed in between.")?;
     let mut received = 0;
     for agent in [FIRST, SECOND] {
-        for prompt in stage.received(agent)? {
+        for answer in stage.logged(agent, "answered", "choice")? {
+            output::print(&format!("  {agent}: a dialog, answered with {answer:?}\n"))?;
+        }
+        for prompt in stage.logged(agent, "submitted", "text")? {
             received += 1;
-            let (first, last) =
-                (prompt.lines().next().unwrap_or_default(), prompt.lines().last().unwrap_or_default());
-            let shown = if first == last { first.to_owned() } else { format!("{first} … {last}") };
-            output::print(&format!("  {agent}: {shown}\n"))?;
+            let first = prompt.lines().next().unwrap_or_default();
+            output::print(&format!(
+                "  {agent}: a prompt of {} lines: {first:?} …\n",
+                prompt.lines().count()
+            ))?;
         }
     }
     expect(received == 3, "three prompts arrived, each exactly once")

@@ -9,6 +9,7 @@ mod hooks;
 mod hostile;
 mod judge;
 mod kill;
+mod runs;
 mod states;
 mod support;
 mod trouble;

@@ -142,13 +142,13 @@ impl Stage {
         self.dir.join(format!("{agent}.log"))
     }
 
-    /// The prompts in an agent's log.
-    pub(super) fn received(&self, agent: &str) -> Result<Vec<String>, CommandError> {
+    /// A field of all events of one kind in an agent's log.
+    pub(super) fn logged(&self, agent: &str, event: &str, field: &str) -> Result<Vec<String>, CommandError> {
         Ok(fs::read_to_string(self.log(agent))?
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|event| event["event"] == "submitted")
-            .filter_map(|event| event["text"].as_str().map(str::to_owned))
+            .filter(|known| known["event"] == event)
+            .filter_map(|known| known[field].as_str().map(str::to_owned))
             .collect())
     }
 
