@@ -301,6 +301,12 @@ pub struct Metrics {
     pub deliveries: serde_json::Map<String, serde_json::Value>,
     /// Running sessions by state.
     pub sessions: std::collections::BTreeMap<String, u64>,
+    /// Prompts of runs that had context before them, by its kind.
+    #[serde(default)]
+    pub context_injections: std::collections::BTreeMap<String, u64>,
+    /// Ended runs by outcome.
+    #[serde(default)]
+    pub runs: std::collections::BTreeMap<String, u64>,
 }
 
 /// Something that happened.

@@ -15,6 +15,7 @@ impl Connection {
         after: Option<u64>,
     ) -> Result<Result<Response, Problem>, FrameError> {
         let answer = |run| Ok(Ok(Response::Run(Box::new(run))));
+        self.shared.runs.ready().await;
         let Some(mut handle) = self.shared.runs.find(id) else {
             return match runs::recorded(&self.shared, id).await {
                 Ok(Some(run)) => answer(run),

@@ -1,6 +1,7 @@
 //! A run as users see it.
 
-use ostler_core::run::{Phase, Stage};
+use ostler_core::Timestamp;
+use ostler_core::run::{GiveUp, Outcome, Phase, Stage};
 use ostler_protocol::RunInfo;
 
 use super::record::RunRecord;
@@ -45,7 +46,7 @@ fn state(record: &RunRecord) -> (String, String) {
         Phase::New => told("queued", "waits for its turn".into()),
         Phase::Choosing => told("choosing", "a provider is being chosen".into()),
         Phase::Waiting { until } => {
-            told("waiting", format!("no provider can be used before {}", clock::shown(*until)))
+            told("waiting", format!("no provider can be used before {}", time(*until)))
         }
         Phase::Agent { blocked: Some(blocked), .. } => {
             told("blocked", format!("{provider} waits for a person ({})", blocked.kind.as_str()))
@@ -62,6 +63,19 @@ fn state(record: &RunRecord) -> (String, String) {
         Phase::Observing { .. } => told("observing", "the work tree is being looked at".into()),
         Phase::Checking { .. } => told("checking", "the checks are running".into()),
         Phase::AskingHelper { .. } => told("helper", "a helper is being asked".into()),
-        Phase::Ended { outcome } => told(outcome.as_str(), outcome.to_string()),
+        Phase::Ended { outcome } => told(outcome.as_str(), format!("{outcome}{}", next_probe(outcome))),
     }
+}
+
+/// When the first provider can be tried again, where a run ended because none can be used.
+fn next_probe(outcome: &Outcome) -> String {
+    let Outcome::GivenUp { why: GiveUp::NoProvider { shut } } = outcome else { return String::new() };
+    let first = shut.iter().min_by_key(|shut| shut.until);
+    first.map_or_else(String::new, |first| {
+        format!(" ({} can be tried again at {})", first.provider, time(first.until))
+    })
+}
+
+fn time(at: Timestamp) -> String {
+    clock::shown(at).strftime("%Y-%m-%d %H:%M:%SZ").to_string()
 }

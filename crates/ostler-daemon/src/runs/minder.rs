@@ -16,6 +16,9 @@ use crate::session::{Command, SessionHandle, Standing};
 const SETTLE: Duration = Duration::from_millis(150);
 /// The same where nothing definite speaks for it.
 const SETTLE_LONG: Duration = Duration::from_millis(600);
+/// An agent that has a prompt and has been idle since before it for this long did its work unseen: while nobody
+/// watched, or faster than anybody can see.
+const UNSEEN: Duration = Duration::from_secs(10);
 /// A dialog that the policy answers is gone by then.
 const DIALOG: Duration = Duration::from_secs(3);
 
@@ -38,17 +41,18 @@ pub(super) enum Given {
     Prompt { sent: Timestamp },
 }
 
-/// Watches an agent until it has ended or nobody listens.
+/// Watches an agent until it has ended or nobody listens. `blocked` is what the run believes already.
 pub(super) async fn mind(
     agent: AgentId,
     handle: SessionHandle,
     mut given: watch::Receiver<Given>,
+    mut blocked: bool,
     news: mpsc::Sender<News>,
 ) {
     let mut state = handle.state.clone();
     let mut ready = *given.borrow() != Given::Nothing;
-    let mut blocked = false;
     let mut stopped_for = None;
+    let mut prompted = None;
     let mut spent = Usage::default();
     loop {
         state.mark_unchanged();
@@ -84,8 +88,10 @@ pub(super) async fn mind(
             Some(Event::AgentReady { agent })
         } else if let (Given::Prompt { sent }, Some(stop)) = (has, stop(&standing)) {
             let wait = if standing.confidence >= 0.9 { SETTLE } else { SETTLE_LONG };
-            let due = standing.since.plus(wait);
-            if standing.since < sent || stopped_for == Some(sent) {
+            let (_, seen) = *prompted
+                .insert(prompted.filter(|(known, _)| *known == sent).unwrap_or((sent, clock::now())));
+            let due = if standing.since < sent { seen.plus(UNSEEN) } else { standing.since.plus(wait) };
+            if stopped_for == Some(sent) {
                 None
             } else if clock::now() < due {
                 again = Some(due.since(clock::now()));

@@ -1,6 +1,7 @@
 //! `ostler run`
 
 mod following;
+mod progress;
 mod report;
 mod tasks;
 
@@ -15,6 +16,9 @@ use crate::cli::{OneRun, Run, Runs};
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
+/// What shells say of a command that was interrupted: the run goes on, and nobody knows how it ends.
+const INTERRUPTED: u8 = 130;
+
 pub(crate) fn run(args: &Run) -> Result<ExitCode, CommandError> {
     let here = std::env::current_dir()?;
     let cwd = args.cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
@@ -24,11 +28,12 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, CommandError> {
     let tasks = tasks::read(args)?;
     let template = tasks::template(args)?;
     let batch = (tasks.len() > 1 || args.parallel > 1).then(|| (client::fresh_id(), args.parallel));
-    let mut runs = Vec::new();
-    for task in &tasks {
-        let request = request(args, task, &template, &cwd, batch.clone())?;
-        runs.push(begin(&request)?);
-    }
+    // All are understood before the first begins.
+    let requests: Vec<RunRequest> = tasks
+        .iter()
+        .map(|task| request(args, task, &template, &cwd, batch.clone()))
+        .collect::<Result<_, _>>()?;
+    let runs: Vec<RunInfo> = requests.iter().map(begin).collect::<Result<_, _>>()?;
     if args.detach {
         return told(&runs, args.json);
     }
@@ -73,14 +78,15 @@ fn verdict(runs: &[RunInfo]) -> Result<ExitCode, CommandError> {
     });
     let Some(run) = worst else { return Ok(ExitCode::SUCCESS) };
     match &run.outcome {
-        Some(Outcome::Done | Outcome::FinishedUnchecked) | None => Ok(ExitCode::SUCCESS),
+        Some(Outcome::Done | Outcome::FinishedUnchecked) => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::from(INTERRUPTED)),
         Some(outcome @ Outcome::Blocked { .. }) => {
             let session = run.session.clone().unwrap_or_default();
             Err(CommandError::new(Kind::Blocked, outcome.to_string()).hint(format!(
                 "ostler attach {session}; or allow it beforehand: --trust, --unattended, [policy] in config.toml"
             )))
         }
-        Some(outcome) => Err(CommandError::new(Kind::Failed, format!("{}: {outcome}", run.task))
+        Some(_) => Err(CommandError::new(Kind::Failed, format!("{}: {}", run.task, run.summary))
             .hint(format!("ostler runs show {} tells all", run.id))),
     }
 }

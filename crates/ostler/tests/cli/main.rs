@@ -10,6 +10,7 @@ mod hooks;
 mod hostile;
 mod judge;
 mod kill;
+mod runs;
 mod sandbox;
 mod states;
 mod support;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ostler_protocol::{Request, Response, RunInfo};
 
+use super::progress;
 use crate::cli::OnInterrupt;
 use crate::client;
 use crate::error::{CommandError, Kind};
@@ -82,47 +83,28 @@ fn watch(run: &RunInfo, interrupted: &AtomicBool, tell: impl Fn(&str)) -> Result
     Ok(last)
 }
 
+/// States that pass at once, or that other news tell better.
+const FLEETING: [&str; 3] = ["choosing", "observing", "delivering"];
+
 /// What was told already.
 #[derive(Default)]
 struct Told {
     state: String,
-    prompts: usize,
-    proofs: usize,
-    checks: usize,
-    turns: usize,
+    lines: usize,
 }
 
 impl Told {
     fn news(&mut self, run: &RunInfo, tell: &impl Fn(&str)) {
-        for prompt in run.prompts.iter().skip(self.prompts) {
-            let block =
-                prompt.context.as_ref().map_or_else(String::new, |kind| format!(", with the {kind} block"));
-            tell(&format!("attempt {}: {} gets the task{block}", prompt.attempt, prompt.provider));
+        let lines = progress::lines(run);
+        for line in lines.iter().skip(self.lines) {
+            tell(line);
         }
-        self.prompts = run.prompts.len();
-        let proofs: Vec<&String> = run.prompts.iter().filter_map(|prompt| prompt.proof.as_ref()).collect();
-        for proof in proofs.iter().skip(self.proofs) {
-            tell(&format!("  submitted ({proof})"));
-        }
-        self.proofs = proofs.len();
-        let turns =
-            run.attempts.iter().flat_map(|attempt| &attempt.turns).filter(|turn| turn.ended.is_some());
-        let ended: Vec<_> = turns.collect();
-        for turn in ended.iter().skip(self.turns) {
-            if let Some(reason) = &turn.reason {
-                tell(&format!("  {} stopped: {reason}", turn.provider));
-            }
-        }
-        self.turns = ended.len();
-        for check in run.checks.iter().skip(self.checks) {
-            let result = if check.passed { "passed" } else { "failed" };
-            let error = check.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
-            tell(&format!("  check {result}: {} ({:.1} s){error}", check.command, check.seconds));
-        }
-        self.checks = run.checks.len();
+        self.lines = lines.len();
         if self.state != run.state && !run.is_over() {
-            tell(&format!("  {}", run.summary));
             self.state.clone_from(&run.state);
+            if !FLEETING.contains(&run.state.as_str()) {
+                tell(&format!("  {}", run.summary));
+            }
         }
     }
 }

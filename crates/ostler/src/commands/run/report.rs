@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ostler_core::run::Changes;
+use ostler_core::run::{Changes, Stop};
 use ostler_protocol::RunInfo;
 
 /// A run in one line.
@@ -17,9 +17,9 @@ pub(super) fn report(run: &RunInfo) -> String {
         let turns: Vec<String> = attempt
             .turns
             .iter()
-            .map(|turn| match &turn.reason {
-                Some(reason) => format!("{} ({reason})", turn.provider),
-                None => turn.provider.clone(),
+            .map(|turn| match (&turn.reason, turn.stop) {
+                (Some(_), Some(Stop::Idle { .. })) | (None, _) => turn.provider.clone(),
+                (Some(reason), _) => format!("{} ({reason})", turn.provider),
             })
             .collect();
         let status = serde_json::to_value(attempt.status).ok();
