@@ -113,7 +113,7 @@ impl Reader {
         }
         self.changed = changed;
         if self.title.as_deref() != Some(screen.title().unwrap_or_default()) {
-            self.text = screen.title().unwrap_or_default().to_owned();
+            screen.title().unwrap_or_default().clone_into(&mut self.text);
             self.title = Some(self.text.clone());
             self.prints[rows] = Some(Print::of(&self.text));
             dirty |= self.matched(rows);

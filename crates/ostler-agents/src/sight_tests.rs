@@ -4,12 +4,12 @@ use super::*;
 use crate::{Preset, Reader};
 use std::sync::Arc;
 
-const PRESET: &str = r#"
+const PRESET: &str = r"
 [composer]
 row = '^❯'
 above = '^─{10,}'
 below = '^─{10,}'
-"#;
+";
 
 /// The sight of a text in a composer with these rows.
 fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {

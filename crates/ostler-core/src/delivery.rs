@@ -334,10 +334,9 @@ impl Delivery {
         let waiting = Stage::Waiting { not_before: Timestamp(0) };
         let looking = Stage::Looking { since: now, inspecting: false };
         let (stage, attempts, enters) = match last {
-            None => (waiting, attempts, enters),
             Some((Write::Body, true)) => (looking, attempts, enters),
-            // The write may still arrive: what stands in the composer then is ours.
-            Some((Write::Body, false)) => (waiting, attempts, enters),
+            // A write that was not done may still arrive: what stands in the composer then is ours.
+            None | Some((Write::Body, false)) => (waiting, attempts, enters),
             Some((Write::Enter, true)) => (Stage::Confirming { since: now, at_work: None }, attempts, enters),
             Some((Write::Enter, false)) => (looking, attempts, enters.saturating_sub(1)),
             Some((Write::Clear, _)) => (Stage::Clearing { typed: Some(now) }, attempts, enters),

@@ -124,7 +124,7 @@ impl Daemon {
         let hints = Hints::default();
         let store = StoreHandle::spawn(store).map_err(unusable)?;
         let shared = Shared {
-            shared_store: server.map_or_else(|| AnyShared::Own(store.clone()), AnyShared::Redis),
+            common: server.map_or_else(|| AnyShared::Own(store.clone()), AnyShared::Redis),
             runs: Runs::default(),
             breakers: Arc::default(),
             store,
@@ -203,7 +203,7 @@ impl Daemon {
 
 /// Says what the store of runs and breakers is worth.
 async fn tell_guarantee(shared: Shared) {
-    match shared.shared_store.guarantee().await {
+    match shared.common.guarantee().await {
         Ok(guarantee) => tracing::info!(%guarantee, "store of runs and breakers"),
         Err(error) => tracing::error!(%error, "the store of runs and breakers does not answer"),
     }

@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) home: Arc<Home>,
     pub(crate) store: StoreHandle,
     /// What may be shared with other machines: runs and breakers.
-    pub(crate) shared_store: AnyShared,
+    pub(crate) common: AnyShared,
     pub(crate) runs: Runs,
     /// The breakers as they were last known.
     pub(crate) breakers: Arc<tokio::sync::Mutex<Breakers>>,

@@ -88,8 +88,7 @@ impl Runs {
         self.with(|known| {
             let mut meant = known.handles.iter().filter(|(known, _)| known.starts_with(id));
             match (known.handles.get(id), meant.next(), meant.next()) {
-                (Some(handle), ..) => Some(handle.clone()),
-                (None, Some((_, handle)), None) => Some(handle.clone()),
+                (Some(handle), ..) | (None, Some((_, handle)), None) => Some(handle.clone()),
                 _ => None,
             }
         })
@@ -117,7 +116,7 @@ pub(crate) async fn begin(shared: &Shared, request: RunRequest) -> Result<RunInf
         RunRecord::new(request, shared).await.map_err(|error| Problem::new(ErrorKind::Failed, error))?;
     // Whoever has the answer can rely on it: the run is recorded before it begins.
     let (id, value) = (record.request.id.clone(), record.value());
-    let version = match shared.shared_store.swap(Kind::Run, &id, 0, &value).await {
+    let version = match shared.common.swap(Kind::Run, &id, 0, &value).await {
         Ok(Swap::Done(version)) => version,
         Ok(Swap::Conflict(_)) => return recorded(shared, &id).await?.ok_or_else(|| unknown(&id)),
         Err(error) => return Err(trouble(&error)),
@@ -130,7 +129,7 @@ pub(crate) async fn begin(shared: &Shared, request: RunRequest) -> Result<RunInf
 /// Goes on with the runs that an earlier daemon of this home had.
 pub(crate) async fn resume(shared: Shared) {
     let found = loop {
-        match shared.shared_store.list(Kind::Run).await {
+        match shared.common.list(Kind::Run).await {
             Ok(found) => break found,
             Err(error) => {
                 tracing::error!(%error, "runs cannot be taken up yet");
@@ -183,7 +182,7 @@ pub(crate) async fn list(shared: &Shared, all: bool) -> Result<Vec<RunInfo>, Pro
     let mut runs: Vec<RunInfo> =
         shared.runs.all().iter().map(|handle| handle.info.borrow().clone()).collect();
     if all {
-        let cells = shared.shared_store.list(Kind::Run).await.map_err(|error| trouble(&error))?;
+        let cells = shared.common.list(Kind::Run).await.map_err(|error| trouble(&error))?;
         for (id, cell) in cells {
             if runs.iter().any(|run| run.id == id) {
                 continue;

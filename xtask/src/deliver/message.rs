@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
 
 use super::job::Effort;
 
@@ -229,7 +230,7 @@ fn large(random: &mut fastrand::Rng, token: &str, bytes: usize) -> String {
         line += 1;
         let size = random.usize(10..90);
         text.push(if flat { ' ' } else { '\n' });
-        text.push_str(&format!("{line}: {}", words(random, size)));
+        let _ = write!(text, "{line}: {}", words(random, size));
     }
     text.truncate(bytes.saturating_sub(token.len() + 8));
     format!("{} {token} end", text.trim_end())

@@ -35,7 +35,7 @@ impl Connection {
 
     pub(super) async fn providers(&self) -> Result<Response, Problem> {
         let providers = runs::providers(&self.shared).await.map_err(|error| runs::trouble(&error))?;
-        let store = match self.shared.shared_store.guarantee().await {
+        let store = match self.shared.common.guarantee().await {
             Ok(guarantee) => guarantee.to_string(),
             Err(error) => format!("not known: {error}"),
         };

@@ -203,7 +203,7 @@ impl RunActor {
         let id = self.record.request.id.clone();
         let value = self.record.value();
         loop {
-            let swap = self.shared.shared_store.swap(Kind::Run, &id, self.version, &value).await;
+            let swap = self.shared.common.swap(Kind::Run, &id, self.version, &value).await;
             match swap {
                 Ok(Swap::Done(version)) => {
                     self.version = version;
@@ -219,7 +219,7 @@ impl RunActor {
         }
         if let Some(attempt) = self.record.run.attempts().last() {
             let value = serde_json::to_value(attempt).unwrap_or_default();
-            if let Err(error) = self.shared.shared_store.put_attempt(&id, attempt.number, &value).await {
+            if let Err(error) = self.shared.common.put_attempt(&id, attempt.number, &value).await {
                 tracing::warn!(run = id, %error, "the attempt is not recorded by itself");
             }
         }
@@ -246,7 +246,7 @@ impl RunActor {
             }
             Action::StartAgent { act, provider } => self.start_agent(act, &provider),
             Action::Deliver { act, agent, context, prompt } => {
-                self.deliver(act, agent, context, prompt).await
+                self.deliver(act, agent, context, prompt).await;
             }
             Action::ObserveTree { act } => self.observe(act),
             Action::RunChecks { act } => self.check(act),
@@ -480,7 +480,7 @@ impl RunActor {
         let id = &self.record.request.id;
         tracing::info!(run = id, outcome = outcome.as_str(), "run ended");
         self.tell("run.ended", json!({ "outcome": outcome.as_str(), "summary": outcome.to_string() })).await;
-        if let Err(error) = self.shared.shared_store.clear_attempts(id).await {
+        if let Err(error) = self.shared.common.clear_attempts(id).await {
             tracing::warn!(run = id, %error, "the attempts are not forgotten");
         }
         self.count(format!("run.{}", outcome.as_str())).await;

@@ -62,7 +62,7 @@ pub(super) async fn change(shared: &Shared, provider: &str, change: impl Fn(&mut
 
 /// Takes in what the store has of a breaker; returns its version.
 async fn learn(shared: &Shared, breakers: &mut Breakers, key: &Key) -> u64 {
-    match shared.shared_store.get(Kind::Breaker, &key.provider).await {
+    match shared.common.get(Kind::Breaker, &key.provider).await {
         Ok(None) => {
             breakers.learn(key.clone(), Stored::Absent);
             0
@@ -82,13 +82,13 @@ async fn learn(shared: &Shared, breakers: &mut Breakers, key: &Key) -> u64 {
 
 async fn store(shared: &Shared, key: &Key, breaker: &Breaker, version: u64) -> Result<bool, SharedError> {
     let value = serde_json::to_value(breaker).unwrap_or_default();
-    let swap = shared.shared_store.swap(Kind::Breaker, &key.provider, version, &value).await?;
+    let swap = shared.common.swap(Kind::Breaker, &key.provider, version, &value).await?;
     Ok(matches!(swap, Swap::Done(_)))
 }
 
 /// All providers that something is known of.
 pub(crate) async fn providers(shared: &Shared) -> Result<Vec<ProviderInfo>, SharedError> {
-    let found = shared.shared_store.list(Kind::Breaker).await?;
+    let found = shared.common.list(Kind::Breaker).await?;
     let mut providers: Vec<ProviderInfo> = found
         .into_iter()
         .map(|(provider, cell)| shown(provider, serde_json::from_value(cell.value).unwrap_or_default()))
@@ -114,7 +114,7 @@ fn shown(provider: String, breaker: Breaker) -> ProviderInfo {
 
 /// A person says that a provider can be used.
 pub(crate) async fn reset(shared: &Shared, provider: Option<&str>) -> Result<(), SharedError> {
-    let known = shared.shared_store.list(Kind::Breaker).await?;
+    let known = shared.common.list(Kind::Breaker).await?;
     for (name, _) in known.into_iter().filter(|(name, _)| provider.is_none_or(|wanted| wanted == name)) {
         change(shared, &name, |breaker, _| breaker.reset()).await;
     }

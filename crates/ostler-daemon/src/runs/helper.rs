@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use ostler_agents::{Agent, HeadlessCall};
 use ostler_protocol::OsText;
-use ostler_work::sandbox::{Copy, Sandbox, SandboxError};
+use ostler_work::Keep;
+use ostler_work::sandbox::{Copy, CopyLimits, Sandbox, SandboxError, SandboxLimits};
 
 use super::record::exclude;
 use crate::errand::{self, Errand};
@@ -112,8 +113,10 @@ async fn propose(
 }
 
 fn prompt(question: &Question) -> String {
-    let criteria: String = question.criteria.iter().map(|criterion| format!("- {criterion}\n")).collect();
-    let criteria = if criteria.is_empty() { String::new() } else { format!("\nCriteria:\n{criteria}") };
+    let criteria = match question.criteria.as_slice() {
+        [] => String::new(),
+        criteria => format!("\nCriteria:\n- {}\n", criteria.join("\n- ")),
+    };
     format!(
         "{}Task:\n{}\n{criteria}\nDo not change any file. Answer with nothing but a JSON array of at most {MAX_COMMANDS} \
          commands; each command is an array of words, the program first. No shell interprets them, there is no network, \
@@ -151,9 +154,9 @@ fn sandbox(shared: &Shared, cwd: &Path) -> Sandbox {
         path: std::env::var_os("PATH").unwrap_or_default(),
         env: Vec::new(),
         exclude: exclude(shared, cwd),
-        copy_limits: Default::default(),
-        limits: Default::default(),
-        keep: Default::default(),
+        copy_limits: CopyLimits::default(),
+        limits: SandboxLimits::default(),
+        keep: Keep::default(),
         namespaces: true,
     }
 }
@@ -169,6 +172,6 @@ mod tests {
         assert_eq!(read(r#"[["true"], ["test", "-f", "a"]]"#), Ok(2));
         assert_eq!(read("Here you are:\n```json\n[[\"true\"]]\n```"), Ok(1));
         assert!(read("[]").is_err() && read("rm -rf /").is_err() && read(r#"["rm -rf /"]"#).is_err());
-        assert!(read(r#"[[]]"#).is_err());
+        assert!(read("[[]]").is_err());
     }
 }

@@ -107,7 +107,7 @@ fn surroundings(name: &str) -> (Option<State>, String) {
     let text = screen.text();
     let rows: Vec<&str> = text.lines().filter(|row| !row.trim().is_empty()).collect();
     let last = &rows[rows.len().saturating_sub(SHOWN_ROWS)..];
-    let shown: String = last.iter().map(|row| format!("\n  | {row}")).collect();
+    let shown = last.iter().fold(String::new(), |shown, row| shown + "\n  | " + row);
     (Some(session.state), format!("\nthe session is {}; its screen ends with:{shown}", session.state))
 }
 

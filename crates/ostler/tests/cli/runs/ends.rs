@@ -66,7 +66,8 @@ fn a_failed_check_is_told_to_the_next_attempt() {
 
 #[test]
 fn blocks_can_be_switched_off() {
-    let off: [(&[&str], &[(&str, &str)]); 3] = [
+    type Way<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+    let off: [Way<'_>; 3] = [
         (&["--no-pre-context"], &[]),
         (&[], &[("ENABLE_PRE_CONTEXT_INJECTION", "false")]),
         (&[], &[("PRE_CONTEXT_TYPES", "provider_switch")]),

@@ -105,10 +105,14 @@ fn a_daemon_killed_at_random_moments_ends_every_run_right() {
             !run.expect("no run is lost")["outcome"].is_null()
         };
         let (ended, rest): (Vec<Kept>, Vec<Kept>) = going.into_iter().partition(over);
-        ended.iter().for_each(|kept| examine(&world, kept));
+        for kept in &ended {
+            examine(&world, kept);
+        }
         going = rest;
     }
-    going.iter().for_each(|kept| examine(&world, kept));
+    for kept in &going {
+        examine(&world, kept);
+    }
     println!("{begun} runs through {kills} kills");
     world.await_quiet();
 }
