@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ostler_protocol::{CheckInfo, OsText, RunCheck};
+use ostler_work::Keep;
 use ostler_work::check::{self, Check, CheckCommand};
 
 /// Characters of a check's output that are recorded.
@@ -26,7 +27,7 @@ pub(super) async fn run(
             RunCheck::Argv(words) => CheckCommand::Argv(words.iter().map(OsString::from).collect()),
             RunCheck::Shell(line) => CheckCommand::Shell(line.clone()),
         };
-        let check = Check { command, cwd: cwd.to_owned(), env: env.clone(), limit, keep: Default::default() };
+        let check = Check { command, cwd: cwd.to_owned(), env: env.clone(), limit, keep: Keep::default() };
         let result = check::run(&check).await;
         let (passed, error, output, seconds) = match result {
             Ok(result) => {

@@ -154,9 +154,9 @@ pub(crate) fn runs(command: &Runs) -> Result<ExitCode, CommandError> {
         Runs::Show(OneRun { id, json }) => {
             let run = one(&Request::RunStatus { id: id.clone(), after: None })?;
             if *json {
-                output::json(&run)?
+                output::json(&run)?;
             } else {
-                output::print(&report::report(&run))?
+                output::print(&report::report(&run))?;
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -168,9 +168,9 @@ pub(crate) fn runs(command: &Runs) -> Result<ExitCode, CommandError> {
         Runs::Cancel(OneRun { id, json }) => {
             let run = one(&Request::CancelRun { id: id.clone() })?;
             if *json {
-                output::json(&run)?
+                output::json(&run)?;
             } else {
-                output::print(&report::line(&run))?
+                output::print(&report::line(&run))?;
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -8,6 +8,7 @@ use ostler_tasks::{Check, PromptTemplate, Task, TaskId};
 use crate::cli::Run;
 use crate::error::{CommandError, Kind};
 
+#[expect(clippy::needless_pass_by_value, reason = "for errors on their way")]
 fn usage(error: impl ToString) -> CommandError {
     CommandError::new(Kind::Usage, error.to_string())
 }
@@ -21,7 +22,9 @@ pub(super) fn read(args: &Run) -> Result<Vec<Task>, CommandError> {
     } else {
         let text = args.text.as_deref().unwrap_or_default();
         if text.trim().is_empty() {
-            return Err(usage("there is nothing to do").hint("say what is to be done, or name a file with --task"));
+            return Err(
+                usage("there is nothing to do").hint("say what is to be done, or name a file with --task")
+            );
         }
         vec![Task::new(id_of(text)?, text)]
     };
@@ -75,7 +78,11 @@ pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
 }
 
 fn whole(seconds: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked by the command line")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked by the command line"
+    )]
     let whole = seconds.ceil() as u64;
     whole
 }
