@@ -91,6 +91,8 @@ pub struct View {
     pub at_work: bool,
     /// The message stands among what was said, above the composer.
     pub echoed: bool,
+    /// An equal message was typed not long ago: what is echoed may be that one.
+    pub repeated: bool,
     /// The agent tells which prompts it takes, and has done so before.
     pub tells_prompts: bool,
     /// When its screen changed last.
@@ -194,6 +196,8 @@ pub enum Because {
     Kept,
     /// The composer was emptied, and the message stands among what was said.
     Echoed,
+    /// The composer was emptied of a command, which need not begin a turn.
+    Emptied,
     /// The program has read the line.
     LineRead,
     /// The agent's session-start hook took it.
@@ -286,6 +290,8 @@ pub struct Delivery {
     shut: Option<Shut>,
     deadline: Option<Timestamp>,
     interrupted: bool,
+    /// It is a command of the agent: it may begin no turn.
+    command: bool,
 }
 
 impl Delivery {
@@ -301,6 +307,7 @@ impl Delivery {
             shut: None,
             deadline: None,
             interrupted: false,
+            command: false,
         }
     }
 
@@ -313,6 +320,12 @@ impl Delivery {
             Way::Argument => Self { stage: Stage::Given { way, idle: None }, attempts: 1, ..delivery },
             Way::Hook => Self { stage: Stage::Given { way, idle: None }, ..delivery },
         }
+    }
+
+    /// The same for a command of the agent.
+    #[must_use]
+    pub fn of_command(self, command: bool) -> Self {
+        Self { command, ..self }
     }
 
     /// A message that another daemon had in hand.
@@ -594,7 +607,7 @@ impl Delivery {
             return Vec::new();
         }
         // Another key was faster than our Enter, a person's perhaps.
-        if view.sight == Sight::Empty && view.echoed {
+        if view.sight == Sight::Empty && view.echoed && !view.repeated {
             return self.submitted(Because::Echoed);
         }
         let rested = view.changed.max(since).plus(self.policy.rest);
@@ -669,12 +682,12 @@ impl Delivery {
         } else if view.echoed {
             Some(Because::Echoed)
         } else {
-            None
+            self.command.then_some(Because::Emptied)
         };
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
             let first = at_work.unwrap_or(now);
-            if !view.tells_prompts || now >= first.plus(self.policy.word) {
+            if !view.tells_prompts || self.command || now >= first.plus(self.policy.word) {
                 return self.submitted(because);
             }
             self.stage = Stage::Confirming { since, at_work: Some(first) };

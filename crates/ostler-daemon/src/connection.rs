@@ -16,7 +16,7 @@ use crate::daemon::Control;
 use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
 use crate::session::{Command, ended_info, store_problem};
-use crate::{clock, hooks, runs, start, stop, view};
+use crate::{clock, context, hooks, runs, start, stop, view};
 
 /// Most events in one answer.
 const MAX_EVENTS: u32 = 1_000;
@@ -108,7 +108,8 @@ impl Connection {
                 runs::cancel(&self.shared, &id).await.map(|run| Response::Run(Box::new(run)))
             }
             Request::Providers => self.providers().await,
-            Request::ResetProvider { provider } => match runs::reset(&self.shared, provider.as_deref()).await {
+            Request::ResetProvider { provider } => match runs::reset(&self.shared, provider.as_deref()).await
+            {
                 Ok(()) => self.providers().await,
                 Err(error) => Err(runs::trouble(&error)),
             },
@@ -119,6 +120,10 @@ impl Connection {
                 let payload = self.stream.next().await?.bytes()?;
                 hooks::receive(&self.shared, *report, payload).await
             }
+            Request::Context(request) => context::load(&self.shared, *request).await,
+            Request::ContextRecords { place } => context::records(&self.shared, place).await,
+            Request::SaveContext(request) => context::save(&self.shared, *request).await,
+            Request::ClearContext { place, records } => context::clear(&self.shared, place, records).await,
             Request::Shutdown => {
                 self.control.shut_down();
                 Ok(Response::Done)

@@ -17,8 +17,8 @@ use crate::home::Home;
 use crate::hooks::Hooks;
 use crate::judge::Turns;
 use crate::knowledge::Knowledge;
-use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::runs::Runs;
+use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
 use crate::transcript::Transcripts;
 

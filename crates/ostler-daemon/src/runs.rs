@@ -9,6 +9,7 @@ mod actor;
 mod batch;
 mod breakers;
 mod checks;
+mod helper;
 mod info;
 mod minder;
 mod record;

@@ -5,6 +5,7 @@ use ostler_core::queue::Priority;
 use ostler_core::{Proof, SessionName, State};
 use serde::{Deserialize, Serialize};
 
+use crate::context::{ContextPlace, ContextRequest, SaveRequest};
 use crate::hook::HookReport;
 use crate::os_text::OsText;
 use crate::run::RunRequest;
@@ -147,6 +148,22 @@ pub enum Request {
         /// Which; all of them if nothing is said.
         provider: Option<String>,
     },
+    /// Puts the context of a project together.
+    Context(Box<ContextRequest>),
+    /// Tells what is kept of a project.
+    ContextRecords {
+        /// Which project.
+        place: ContextPlace,
+    },
+    /// Keeps something of a project.
+    SaveContext(Box<SaveRequest>),
+    /// Takes what ostler wrote out of a project's files.
+    ClearContext {
+        /// Which project.
+        place: ContextPlace,
+        /// Forget what is kept of it, too.
+        records: bool,
+    },
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.
@@ -170,6 +187,9 @@ pub struct SendTerms {
     /// Ask the agent to confirm it.
     #[serde(default)]
     pub ack: bool,
+    /// It is a command of the agent, and typed as it is; otherwise it is made sure that it is taken as a text.
+    #[serde(default)]
+    pub command: bool,
     /// Give it up if it was not typed within so many milliseconds.
     #[serde(default)]
     pub expires_ms: Option<u64>,

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use ostler_core::{Proof, State};
 use serde::{Deserialize, Serialize};
 
+use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
 use crate::run::{ProviderInfo, RunInfo};
 
 /// An answer of the daemon.
@@ -78,6 +79,17 @@ pub enum Response {
         /// What the hook is to print for its agent, instead of the usual.
         print: Option<String>,
     },
+    /// The context of a project.
+    Context(Box<ContextInfo>),
+    /// What is kept of a project.
+    Records {
+        /// The root of the project.
+        project: String,
+        /// Newest first.
+        records: Vec<RecordInfo>,
+    },
+    /// What was cleared of a project.
+    Cleared(ClearedInfo),
     /// It is done.
     Done,
     /// It was not done.

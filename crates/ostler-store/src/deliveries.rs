@@ -260,9 +260,11 @@ impl Store {
 
     /// Everything that was counted under names that begin so, without that beginning.
     pub fn counts(&self, begin: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let sql = "SELECT substr(name, length(?1) + 1), value FROM counters WHERE substr(name, 1, length(?1)) = ?1";
+        let sql =
+            "SELECT substr(name, length(?1) + 1), value FROM counters WHERE substr(name, 1, length(?1)) = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map([begin], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
+        let rows =
+            statement.query_map([begin], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

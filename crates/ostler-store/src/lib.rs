@@ -1,4 +1,4 @@
-//! The durable record: sessions, events, messages.
+//! The durable record: sessions, events, messages, and what is known of projects.
 //!
 //! # Theory of operation
 //!
@@ -8,6 +8,7 @@
 //!
 //! What several machines may share is in [`shared`]: in the same database, or on a server.
 
+mod continuity;
 mod deliveries;
 mod error;
 mod events;
@@ -18,6 +19,7 @@ pub mod shared;
 mod store;
 mod thread;
 
+pub use continuity::PendingContext;
 pub use deliveries::{DeliveryCounts, Written};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -77,6 +78,8 @@ pub(crate) struct Repository {
     top: PathBuf,
     /// Settings of this repository's filters, made harmless.
     filters: Vec<String>,
+    /// How long one question may take.
+    limit: Duration,
 }
 
 impl Repository {
@@ -91,7 +94,7 @@ impl Repository {
 
     /// The repository whose work tree begins at `top`.
     pub(crate) async fn open(top: PathBuf) -> Result<Self, GitError> {
-        let mut repository = Self { top, filters: Vec::new() };
+        let mut repository = Self { top, filters: Vec::new(), limit: LIMIT };
         let names = repository.ask("config", ["--list", "--name-only", "-z"], None).await?;
         for name in names.split(|byte| *byte == 0).filter(|name| name.starts_with(b"filter.")) {
             let name = String::from_utf8_lossy(name).into_owned();
@@ -106,6 +109,18 @@ impl Repository {
             }
         }
         Ok(repository)
+    }
+
+    /// The same with more time.
+    pub(crate) fn patient(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// The same with the filters as the user set them: without, files that are kept elsewhere are not filled in.
+    pub(crate) fn with_filters(mut self) -> Self {
+        self.filters.clear();
+        self
     }
 
     /// Where the work tree begins.
@@ -149,7 +164,7 @@ impl Repository {
     async fn finish(&self, subcommand: &str, command: Command) -> Result<Vec<u8>, GitError> {
         let subcommand = || subcommand.to_owned();
         let keep = Keep { head: MOST, tail: 0 };
-        let done = process::run(command, LIMIT, keep).await.map_err(GitError::NotRun)?;
+        let done = process::run(command, self.limit, keep).await.map_err(GitError::NotRun)?;
         if !done.end.is_success() {
             let said = done.stderr.text();
             let message =
@@ -221,7 +236,8 @@ pub(crate) struct Index {
 
 impl Index {
     fn copy(from: &Path) -> io::Result<Self> {
-        let dir = tempfile::Builder::new().prefix("ostler-index-").tempdir()?;
+        let private = fs::Permissions::from_mode(0o700);
+        let dir = tempfile::Builder::new().prefix("ostler-index-").permissions(private).tempdir()?;
         match fs::File::open(from) {
             Ok(mut file) => {
                 let mut bytes = Vec::new();

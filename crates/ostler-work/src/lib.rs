@@ -4,7 +4,10 @@
 //!
 //! An attempt is judged by what is on the disk, not by what the agent says. Before it, [`snapshot`] looks at the
 //! tree; after it, [`changes`] looks again and tells which files were created, updated and deleted. Then the
-//! checks of the task run, outside the agent ([`check`]).
+//! checks of the task run, outside the agent ([`check`]). Commands that a model proposed run in a copy of the tree,
+//! contained by the kernel, or not at all ([`sandbox`]).
+//!
+//! A task can have a work tree and a branch of its own ([`worktree`]).
 //!
 //! All of this reads what an agent has written, so nothing here trusts it: git is asked in a way that runs no
 //! program which a repository's settings name, no link is followed out of the tree, every program has a deadline
@@ -18,7 +21,9 @@ pub mod names;
 mod observe;
 mod print;
 mod process;
+pub mod sandbox;
 mod tree;
+pub mod worktree;
 
 pub use exclude::Exclude;
 pub use git::GitError;

@@ -85,6 +85,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Hooks,
     },
+    /// Tell an agent what was done in a project before, and keep what it should know next time
+    Context {
+        #[command(subcommand)]
+        command: Context,
+    },
     /// Report what happened in an agent (run by its hooks)
     #[command(hide = true)]
     Hook(Hook),
@@ -343,6 +348,70 @@ pub(crate) struct HookPlaces {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Context {
+    /// Print what an agent should know: what waits for it, the task, earlier work, code that has to do with it
+    Load {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// What is to be done; code that has to do with it is sought
+        #[arg(long, value_name = "TEXT")]
+        task: Option<String>,
+        /// Most bytes to print [default: `budget_bytes` in the settings, 8192]
+        #[arg(long, value_name = "BYTES")]
+        budget: Option<usize>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the records of a project, newest first
+    Show {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep a record of what was done
+    Save {
+        /// What was done, or - to read it from standard input
+        text: Option<String>,
+        /// Something that is left to do; may be given more than once
+        #[arg(long, value_name = "TEXT")]
+        open: Vec<String>,
+        /// The session it is about [default: the one this command runs in]
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        /// The project, by a directory in it [default: the session's, else here]
+        #[arg(long, value_name = "DIR", conflicts_with = "session")]
+        cwd: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take ostler's blocks out of the project's instructions files
+    Clear {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// Forget the records of the project, too
+        #[arg(long)]
+        records: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which project a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct ContextPlace {
+    /// The session whose project it is [default: the one this command runs in]
+    pub(crate) name: Option<String>,
+    /// The project, by a directory in it [default: the session's, else here]
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -14,9 +14,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::batch::Place;
+use super::helper::{Answer, Question};
 use super::minder::{Given, News, mind};
 use super::record::{RunRecord, environment, exclude, forget_environment, forget_seen, look, seen, short};
-use super::{Handle, breakers, checks, info};
+use super::{Handle, breakers, checks, helper, info};
 use crate::registry::Shared;
 use crate::session::{Command as SessionCommand, SendCommand, SessionHandle};
 use crate::{clock, start, stop};
@@ -270,7 +271,7 @@ impl RunActor {
                 let now = clock::now();
                 breakers::change(&self.shared, &provider, |breaker, _| breaker.release(probe, now)).await;
             }
-            Action::AskHelper { act, context, prompt } => self.ask_helper(act, context, prompt).await,
+            Action::AskHelper { act, context, prompt } => self.ask_helper(act, context, prompt),
             Action::StopAgent { agent } => self.stop_agent(agent),
             Action::Report { outcome } => self.report(&outcome).await,
         }
@@ -420,7 +421,7 @@ impl RunActor {
         let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
         let (id, before) = (self.record.request.id.clone(), self.record.tree);
         tokio::spawn(async move {
-            let exclude = exclude();
+            let exclude = exclude(&shared, &cwd);
             let before = before.and_then(|number| seen(&shared, &id, number));
             let changes = async {
                 ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
@@ -449,9 +450,24 @@ impl RunActor {
         });
     }
 
-    async fn ask_helper(&mut self, act: Act, _context: Option<Context>, _prompt: String) {
-        let reason = "no helper is set up".to_owned();
-        Box::pin(self.handle(Event::HelperFailed { act, reason })).await;
+    fn ask_helper(&self, act: Act, context: Option<Context>, prompt: String) {
+        let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
+        let request = &self.record.request;
+        let question = Question {
+            agents: request.helper.iter().chain(&request.agents).cloned().collect(),
+            context: context.map(|context| context.text).unwrap_or_default(),
+            task: prompt,
+            criteria: request.criteria.clone(),
+            env: environment(&self.shared, &request.id),
+            limit: Duration::from_secs(request.policy.helper_secs),
+        };
+        tokio::spawn(async move {
+            let event = match helper::ask(&shared, &cwd, question).await {
+                Ok(Answer { verified, findings }) => Event::HelperAnswered { act, verified, findings },
+                Err(reason) => Event::HelperFailed { act, reason },
+            };
+            let _ = back.send(Back::News(News::Event(event))).await;
+        });
     }
 
     fn stop_agent(&mut self, agent: AgentId) {

@@ -14,8 +14,8 @@ use ostler_store::shared::LARGEST;
 use ostler_work::{Exclude, Limits, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::clock;
 use crate::registry::Shared;
+use crate::{clock, presets};
 
 /// The record is not larger than this, in bytes of JSON: a store has its limits.
 const MAX_SIZE: usize = LARGEST / 2;
@@ -165,8 +165,10 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 /// What agents leave in a tree that is no work of theirs.
-pub(super) fn exclude() -> Exclude {
-    Exclude::new([".aider*", ".ostler", ".claude/settings.local.json"])
+pub(super) fn exclude(shared: &Shared, cwd: &Path) -> Exclude {
+    let registry = presets::load(&shared.home, cwd).registry;
+    let scratch = registry.agents().flat_map(|agent| agent.preset.run.scratch.clone());
+    Exclude::new(scratch.chain([".ostler".to_owned()]))
 }
 
 /// Names the daemon of one home on one machine.
@@ -189,7 +191,7 @@ fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 /// Looks at the tree, and keeps what was seen under this number.
 pub(super) async fn look(shared: &Shared, id: &str, cwd: &Path, number: u32) -> Option<u32> {
-    let snapshot = ostler_work::snapshot(cwd, &exclude(), Limits::default()).await;
+    let snapshot = ostler_work::snapshot(cwd, &exclude(shared, cwd), Limits::default()).await;
     let snapshot =
         snapshot.inspect_err(|error| tracing::warn!(run = id, %error, "the tree is not observed")).ok()?;
     let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));

@@ -6,10 +6,12 @@ mod commands;
 mod conversation;
 mod delivering;
 mod ending;
+mod escalating;
 mod explaining;
 mod holder_link;
 mod hook_report;
 mod judging;
+mod listening;
 mod messages;
 mod observing;
 
@@ -83,6 +85,10 @@ pub(crate) struct Actor {
     holder_pid: Option<u32>,
     deliveries: Deliveries,
     answering: Option<Answering>,
+    /// When the agent last wished for its context.
+    wished: Option<Timestamp>,
+    /// What it has to know is in its instructions file.
+    in_file: bool,
     /// The last writes of an earlier daemon, by the place of their message in the order.
     resumable: Vec<(u64, Written)>,
     /// Why the terminal did not take the last write.
@@ -150,7 +156,7 @@ impl Actor {
             Origin::Recovered => Output::recovered(dir.clone(), size),
         };
         let known = Known::default();
-        let (observer, since, read) = observing::observer(&known, record.memory.as_deref());
+        let (observer, since, conversation) = observing::observer(&known, record.memory.as_deref());
         let actor = Self {
             lifecycle: Lifecycle::recorded(record.stop_requested),
             since: since.unwrap_or(record.start.created),
@@ -160,7 +166,7 @@ impl Actor {
             old_signals: Vec::new(),
             ticks: None,
             learning: None,
-            conversation: Conversation::resumed(read),
+            conversation,
             judging: Judging::default(),
             shared,
             record,
@@ -173,6 +179,8 @@ impl Actor {
             holder_pid: None,
             deliveries: Deliveries::default(),
             answering: None,
+            wished: None,
+            in_file: false,
             resumable: Vec::new(),
             why_refused: None,
             stoppers: Vec::new(),

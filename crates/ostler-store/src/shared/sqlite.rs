@@ -101,7 +101,7 @@ impl Store {
         })
     }
 
-    fn add_continuity(&mut self, project: &str, id: &str, text: &str, most: usize) -> Result<(), StoreError> {
+    fn put_continuity(&mut self, project: &str, id: &str, text: &str, most: usize) -> Result<(), StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.atomically(|transaction| {
             let sql = "INSERT INTO shared_continuity (project, id, value) VALUES (?, ?, ?)
@@ -201,7 +201,7 @@ impl SharedStore for StoreHandle {
         most: usize,
     ) -> Result<(), SharedError> {
         let (project, id, text) = (project.to_owned(), id.to_owned(), text_of(record)?);
-        Ok(self.run(move |store| store.add_continuity(&project, &id, &text, most)).await?)
+        Ok(self.run(move |store| store.put_continuity(&project, &id, &text, most)).await?)
     }
 
     async fn continuity(&self, project: &str) -> Result<Vec<Value>, SharedError> {

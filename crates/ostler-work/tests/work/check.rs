@@ -108,7 +108,7 @@ async fn everything_ends_when_the_time_is_over() {
     let line = "sleep 1000 & echo $! > group; setsid sh -c 'echo $$ > session; sleep 1000; :' & \
                 (setsid sh -c 'echo $$ > orphan; sleep 1000; :' &) ; while [ ! -s session ] || [ ! -s orphan ]; do :; done; \
                 echo error: too slow; touch ready; wait";
-    let check = Check { limit: Duration::from_secs(3), ..shell(&project, line) };
+    let check = Check { limit: Duration::from_secs(5), ..shell(&project, line) };
     let done = run(&check).await.unwrap();
     assert_eq!(done.end, End::TimedOut);
     assert_eq!(

@@ -1,6 +1,7 @@
 //! A directory with a project in it, and git to work on it as an agent would.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,6 +47,12 @@ impl Project {
 
     pub(crate) fn remove(&self, name: &str) {
         fs::remove_file(self.path(name)).unwrap();
+    }
+
+    /// Writes a program.
+    pub(crate) fn script(&self, name: &str, text: &str) {
+        self.write(name, &format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> String {

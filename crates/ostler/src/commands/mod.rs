@@ -3,6 +3,7 @@
 mod agents;
 mod attach;
 mod completions;
+mod context;
 mod daemon;
 mod demo;
 mod doctor;
@@ -57,6 +58,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Replay(args) => replay::run(&args),
         Command::Agents { command } => agents::run(&command),
         Command::Hooks { command } => hooks::run(&command),
+        Command::Context { command } => context::run(command),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Daemon { command } => daemon::run(&command),
         Command::Doctor(args) => doctor::run(&args),

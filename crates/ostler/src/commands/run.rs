@@ -106,7 +106,8 @@ fn request(
     batch: Option<(String, u32)>,
 ) -> Result<RunRequest, CommandError> {
     let cwd = task.cwd.as_ref().map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
-    let cwd = if args.worktree || task.worktree { tasks::worktree(&cwd, task)? } else { cwd };
+    let id = client::fresh_id();
+    let cwd = if args.worktree || task.worktree { tasks::worktree(&cwd, task, &id)? } else { cwd };
     let settings = tasks::policy(args)?;
     let mut policy = task.policy(&settings);
     if let Some(attempts) = args.max_attempts {
@@ -122,7 +123,7 @@ fn request(
         Check::Program(words) => RunCheck::Argv(words.clone()),
     });
     Ok(RunRequest {
-        id: client::fresh_id(),
+        id,
         task: task.id.as_str().to_owned(),
         prompt,
         agents,

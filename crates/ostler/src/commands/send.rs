@@ -49,6 +49,7 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
         priority: args.priority.into(),
         mode: args.mode.into(),
         ack: args.ack || wait == Proof::Acknowledged,
+        command: args.command,
         expires_ms: args.expires.map(|expires| Duration::from_secs_f64(expires).as_millis()).map(millis),
     };
     let request =

@@ -5,11 +5,13 @@
 mod agents;
 mod attach;
 mod basics;
+mod context;
 mod hooks;
 mod hostile;
 mod judge;
 mod kill;
 mod runs;
+mod sandbox;
 mod states;
 mod support;
 mod trouble;

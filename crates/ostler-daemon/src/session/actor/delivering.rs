@@ -106,12 +106,18 @@ impl Actor {
                 let evidence = self.evidence(order, because);
                 self.prove(order, proof, evidence).await;
             }
-            Action::Missed => self.missed(order).await,
+            Action::Missed => {
+                self.missed(order).await;
+                self.escalate(order, false).await;
+            }
             Action::Give(up) => {
                 let state =
                     if matches!(up, Up::Uncertain) { MessageState::Uncertain } else { MessageState::Failed };
                 let refused = self.why_refused.take().filter(|_| up == Up::Refused);
                 let reason = refused.unwrap_or_else(|| up.as_str().to_owned());
+                if up != Up::Ended {
+                    self.escalate(order, true).await;
+                }
                 self.give_up(order, state, reason).await;
             }
         }
@@ -156,6 +162,7 @@ impl Actor {
         }
         match by_file::put(self.dir.path(), &open.message.id, text) {
             Ok(pointer) => {
+                open.plain = pointer.clone();
                 open.text = pointer;
                 open.body = Body::new(open.text.as_str());
                 open.by_file = true;
@@ -212,6 +219,7 @@ impl Actor {
             situation,
             sight,
             at_work: busy || open.entered.is_some_and(began),
+            repeated: earlier.contains(&open.body),
             echoed: typed && open.body.echoes(screen, above) > open.echoes,
             tells_prompts: self.deliveries.tells_prompts,
             changed: self.deliveries.changed,
@@ -235,6 +243,7 @@ impl Actor {
             Because::Kept => "screen: the agent keeps it for after its turn".into(),
             Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
             Because::HookTook => "hook: the agent's session-start hook took it".into(),
+            Because::Emptied => "screen: the composer was emptied of the command".into(),
             Because::LineRead => "terminal: the program has read the line".into(),
         }
     }

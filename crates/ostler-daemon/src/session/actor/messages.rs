@@ -40,9 +40,11 @@ impl Actor {
                 let body = store.message_body(&id, &message.id)?.unwrap_or_default();
                 taken.push((message, body));
             }
-            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken))
+            let in_file = store.pending_context(&id)?.is_some();
+            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken, in_file))
         };
-        let (last_order, last_input, open, taken) = self.shared.store.run(load).await?;
+        let (last_order, last_input, open, taken, in_file) = self.shared.store.run(load).await?;
+        self.in_file = in_file;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
         for (message, body) in taken.into_iter().rev() {
@@ -78,7 +80,9 @@ impl Actor {
             };
             let Message { attempts, enters, proof, .. } = open.message;
             let progress = Progress { attempts, enters, proof, last: Some((write, done)) };
-            open.delivery = Delivery::resumed(open.message.terms.mode, self.deliveries.policy, progress, now);
+            let Terms { mode, command, .. } = open.message.terms;
+            let policy = self.deliveries.policy;
+            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
             if write == Write::Enter && done {
                 open.entered = Some(now);
             }
@@ -96,17 +100,19 @@ impl Actor {
         let text =
             if message.terms.raw { SafeText::default() } else { prompt(&String::from_utf8_lossy(&bytes)) };
         let text = if message.terms.ack { with_request(&text, &message.id) } else { text };
-        let delivery = match message.terms.way {
-            Way::Message => Delivery::new(message.terms.mode, self.deliveries.policy),
+        let Terms { mode, command, way, .. } = message.terms;
+        let delivery = match way {
+            Way::Message => Delivery::new(mode, self.deliveries.policy).of_command(command),
             way => Delivery::given(way, self.deliveries.policy),
         };
         let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
         let pointer = by_file::find(self.dir.path(), &message.id).filter(|_| message.attempts > 0);
         let by_file = pointer.is_some();
-        let text = pointer.unwrap_or(text);
-        let body = Body::new(text.as_str());
-        let open = Open { raw, body, text, delivery, by_file, echoes: 0, entered, message };
+        let (plain, text) = (pointer.unwrap_or(text), SafeText::default());
+        let body = Body::new("");
+        let mut open = Open { raw, body, plain, text, delivery, by_file, echoes: 0, entered, message };
+        open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
     }
 
@@ -255,6 +261,9 @@ impl Actor {
                     self.done_with(order, &message);
                 }
                 self.tell(&message);
+                if proof >= Proof::Submitted {
+                    self.de_escalate().await;
+                }
             }
             Ok(None) => {}
             // Not recorded is not told; it is tried again.
@@ -443,6 +452,7 @@ impl Actor {
         };
         for open in self.deliveries.open.values_mut() {
             open.delivery.configure(self.deliveries.policy);
+            open.learn(input);
         }
     }
 
@@ -478,10 +488,10 @@ fn recent(message: &Message, body: Body) -> Recent {
 }
 
 fn agreed(terms: SendTerms) -> Terms {
-    let SendTerms { raw, sender, priority, mode, ack, expires_ms } = terms;
+    let SendTerms { raw, sender, priority, mode, ack, command, expires_ms } = terms;
     let way = Way::Message;
     let expires = expires_ms.map(|ms| Timestamp(clock::now().0.saturating_add(ms)));
-    Terms { raw, sender, priority, mode, ack, expires, way }
+    Terms { raw, sender, priority, mode, ack, expires, way, command }
 }
 
 /// Why the terminal did not take a write.

@@ -1,11 +1,13 @@
 //! The tasks that a command line means.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ostler_core::run::Policy;
 use ostler_tasks::{Check, PromptTemplate, Task, TaskId};
 
 use crate::cli::Run;
+use crate::client;
 use crate::error::{CommandError, Kind};
 
 #[expect(clippy::needless_pass_by_value, reason = "for errors on their way")]
@@ -60,8 +62,9 @@ pub(super) fn template(args: &Run) -> Result<PromptTemplate, CommandError> {
 /// What runs may do, from settings, environment and command line.
 pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
     let mut policy = Policy::default();
+    let settings = ostler_daemon::settings::load(&client::home()?, Path::new("/"));
     policy.pre_context =
-        policy.pre_context.with_environment(|name| std::env::var(name).ok()).map_err(usage)?;
+        settings.pre_context.with_environment(|name| std::env::var(name).ok()).map_err(usage)?;
     if args.no_pre_context {
         policy.pre_context.enabled = false;
     }
@@ -87,7 +90,19 @@ fn whole(seconds: f64) -> u64 {
     whole
 }
 
-/// A work tree of its own for a task.
-pub(super) fn worktree(_cwd: &Path, _task: &Task) -> Result<PathBuf, CommandError> {
-    Err(usage("work trees are not there yet"))
+/// A work tree of its own for a task: the directory in it that the task is to be done in.
+pub(super) fn worktree(cwd: &Path, task: &Task, id: &str) -> Result<PathBuf, CommandError> {
+    let under = client::home()?.path().join("worktrees");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let skip = id.len().saturating_sub(6);
+    let made = runtime.block_on(ostler_work::worktree::add(cwd, &under, task.id.as_str(), &id[skip..]));
+    let tree = made.map_err(|error| CommandError::new(Kind::Failed, error.to_string()))?;
+    let _ = writeln!(
+        std::io::stderr(),
+        "{}: branch {}, in {}",
+        task.id.as_str(),
+        tree.branch,
+        tree.path.display()
+    );
+    Ok(tree.dir)
 }
