@@ -10,9 +10,10 @@ use ostler_store::NewEvent;
 use ostler_store::shared::{Kind, SharedStore, Swap};
 use ostler_work::Limits;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
+use super::batch::Place;
 use super::helper::{Answer, Question};
 use super::minder::{Given, News, mind};
 use super::record::{RunRecord, environment, exclude, forget_environment, forget_seen, look, seen, short};
@@ -65,8 +66,19 @@ pub(super) struct RunActor {
     agents: HashMap<AgentId, Minded>,
     /// Agents that are being started.
     starts: JoinSet<()>,
-    /// Its place in a batch.
-    permit: Option<OwnedSemaphorePermit>,
+    turn: Turn,
+}
+
+/// Its place in a batch.
+#[derive(Debug)]
+pub(super) enum Turn {
+    /// It needs none.
+    Free,
+    /// It waits for one.
+    Asked(oneshot::Receiver<Place>),
+    /// It has this one.
+    #[expect(dead_code, reason = "held until it is dropped")]
+    Place(Place),
 }
 
 struct Minded {
@@ -76,17 +88,12 @@ struct Minded {
 
 impl RunActor {
     /// The owner of a run that is recorded. One that is under way in a batch has its place there already.
-    pub(super) fn new(
-        shared: Shared,
-        record: RunRecord,
-        version: u64,
-        permit: Option<OwnedSemaphorePermit>,
-    ) -> (Self, Handle) {
+    pub(super) fn new(shared: Shared, record: RunRecord, version: u64, turn: Turn) -> (Self, Handle) {
         let (sender, commands) = mpsc::channel(BACKLOG);
         let (info, watcher) = watch::channel(info::info(&record, version));
         let (back, inbox) = mpsc::channel(BACKLOG);
         let (agents, starts) = (HashMap::new(), JoinSet::new());
-        let actor = Self { shared, record, version, commands, info, back, inbox, agents, starts, permit };
+        let actor = Self { shared, record, version, commands, info, back, inbox, agents, starts, turn };
         (actor, Handle { commands: sender, info: watcher })
     }
 
@@ -113,17 +120,16 @@ impl RunActor {
                 _ = renewal.tick(), if probe.is_some() => self.renew_probe().await,
             }
         }
-        self.permit = None;
+        self.turn = Turn::Free;
         self.settle().await;
         self.shared.runs.remove(&self.record.request.id);
     }
 
     /// Begins the run as soon as its batch has room for it.
     async fn wait_for_its_turn(&mut self) {
-        if let (Some((name, parallel)), None) = (self.record.request.batch.clone(), &self.permit) {
-            let turnstile = self.shared.runs.batch(&name, parallel);
+        if let Turn::Asked(asked) = &mut self.turn {
             tokio::select! {
-                permit = turnstile.acquire_owned() => self.permit = permit.ok(),
+                place = asked => self.turn = place.map_or(Turn::Free, Turn::Place),
                 Some(Command::Cancel) = self.commands.recv() => return self.handle(Event::Cancelled).await,
             }
         }
@@ -326,7 +332,7 @@ impl RunActor {
             let run = &self.record.run;
             let given = match self.record.sent {
                 _ if run.is_starting() => Given::Nothing,
-                Some(sent) if run.is_working() => Given::Prompt { sent },
+                Some(sent) if run.is_working() => Given::Prompt { sent, taken: run.prompted_at() },
                 _ => Given::Delivering,
             };
             self.mind(agent, handle, given);
@@ -543,7 +549,7 @@ impl RunActor {
                 self.record.sent = Some(sent);
                 self.handle(Event::PromptSubmitted { act, proof }).await;
                 if let Some(minded) = self.agents.get(&agent) {
-                    minded.given.send_replace(Given::Prompt { sent });
+                    minded.given.send_replace(Given::Prompt { sent, taken: self.record.run.prompted_at() });
                 }
             }
             Back::NotSubmitted { act, reason } => self.handle(Event::DeliveryFailed { act, reason }).await,
