@@ -201,7 +201,10 @@ impl Actor {
         } else {
             self.observer.composer()
         };
-        let earlier: Vec<_> = self.deliveries.recent.iter().map(|recent| recent.body.clone()).collect();
+        // What was put back matters only to a message that waits for an empty composer.
+        let drafted = composer.is_some_and(|composer| composer.draft) && open.delivery.is_waiting();
+        let recent = self.deliveries.recent.iter().filter(|_| drafted);
+        let earlier: Vec<Body> = recent.map(|recent| recent.body.clone()).collect();
         let sight = match composer {
             Some(composer) => {
                 let mark = self.deliveries.placeholder.as_ref();
