@@ -28,10 +28,10 @@ pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
         modified: &files,
         error: Some(error),
     };
-    let names: Vec<String> = (0..200).map(|number| format!("{number}/{}", "\n\"x\u{1b}".repeat(2_500))).collect();
+    let names: Vec<String> =
+        (0..200).map(|number| format!("{number}/{}", "\n\"x\u{1b}".repeat(2_500))).collect();
     let huge = "line\n".repeat(2_000);
-    let hostile =
-        ProviderSwitch { created: &names, modified: &names, error: Some(&huge), ..plain };
+    let hostile = ProviderSwitch { created: &names, modified: &names, error: Some(&huge), ..plain };
     let settings = Settings::default();
     let per_block = |switch: &ProviderSwitch<'_>| {
         let runs = (0..n).map(|_| {

@@ -186,7 +186,7 @@ impl Deliveries {
 
     /// What was typed of late, or is about to be.
     pub(super) fn texts(&self) -> Vec<String> {
-        self.open.values().map(|open| open.text.to_string()).collect()
+        self.open.values().map(|open| open.plain.to_string()).collect()
     }
 
     /// Why a message is not typed now.

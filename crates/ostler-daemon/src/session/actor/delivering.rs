@@ -83,7 +83,7 @@ impl Actor {
     pub(super) fn context_for_hook(&self) -> Option<(u64, String)> {
         let waits = |open: &&Open| open.delivery.awaits_hook() && open.message.proof == Proof::Queued;
         let open = self.deliveries.open.values().find(waits)?;
-        Some((open.message.seq, open.text.to_string()))
+        Some((open.message.seq, open.plain.to_string()))
     }
 
     /// The hook has the context.
@@ -160,12 +160,11 @@ impl Actor {
         if (text.len() <= limit && !broken) || open.by_file {
             return;
         }
-        match by_file::put(self.dir.path(), &open.message.id, text) {
+        match by_file::put(self.dir.path(), &open.message.id, open.plain.as_str()) {
             Ok(pointer) => {
-                open.plain = pointer.clone();
-                open.text = pointer;
-                open.body = Body::new(open.text.as_str());
+                open.plain = pointer;
                 open.by_file = true;
+                open.learn(&self.known.agent.preset.input);
             }
             Err(error) => tracing::warn!(%error, "a long message has no file, and is typed as it is"),
         }
