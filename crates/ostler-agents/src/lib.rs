@@ -9,7 +9,10 @@
 //! [`Reader`] says what a screen shows: [`Region`]s keep rules from taking quoted text for the real thing.
 
 pub mod choice;
+pub mod context;
+mod headless;
 pub mod hooks;
+pub mod instructions;
 mod launch;
 mod layer;
 mod literal;
@@ -24,15 +27,18 @@ mod rule;
 mod rulebook;
 mod shown;
 mod sight;
+pub mod speech;
+pub mod terms;
 pub mod transcript;
 pub mod version;
 
+pub use headless::HeadlessCall;
 pub use launch::Launch;
 pub use layer::{Layer, PresetError};
 pub use observer::{Observer, settings_for};
 pub use preset::{
-    ComposerSpec, ConfigDir, Cost, FirstPrompt, Headless, Identity, Input, Preset, PromptSpec, Run,
-    SessionSpec, Speaks, Startup, StatusSpec, Timing,
+    ComposerSpec, ConfigDir, ConversationSpec, Cost, FirstPrompt, Headless, Identity, Input, Preset,
+    PromptSpec, Run, SessionSpec, Speaks, Startup, StatusSpec, Timing,
 };
 pub use reader::{Composer, Reader};
 pub use region::{Region, UnknownRegion};

@@ -46,6 +46,8 @@ pub struct Preset {
     pub transport: BTreeMap<String, Vec<String>>,
     /// How its composer looks.
     pub composer: ComposerSpec,
+    /// How prompts and replies look above it.
+    pub conversation: ConversationSpec,
     /// How long things may take before they mean something, where the usual time is wrong for this agent.
     pub timing: Timing,
     /// What its screen means, by rule id.
@@ -81,6 +83,8 @@ pub struct Run {
     pub unset: Vec<String>,
     /// Names its processes have.
     pub processes: Vec<String>,
+    /// Files that it leaves in a project for itself, as `.gitignore` names them: no work of its own.
+    pub scratch: Vec<String>,
     /// How to tell that the program is really this agent.
     pub identity: Option<Identity>,
 }
@@ -214,6 +218,10 @@ pub struct Startup {
     pub permission_warning: bool,
     /// Files it needs to be there before it starts, and their contents, relative to its config directory.
     pub files: BTreeMap<String, String>,
+    /// Arguments that tell it to trust the folder `{cwd}`, where the user does.
+    pub trusted_args: Vec<String>,
+    /// Environment that tells it so.
+    pub trusted_env: BTreeMap<String, String>,
 }
 
 /// What an agent says of itself on its terminal (OSC 7501).
@@ -249,10 +257,22 @@ pub struct ComposerSpec {
     pub above: Option<String>,
     /// The row below it, if it has a frame.
     pub below: Option<String>,
+    /// What its further rows look like, if it has no frame below: then a blank row above the cursor does not end it.
+    pub more: Option<String>,
     /// What its rows look like when nothing was written, apart from faint text.
     pub empty: Option<String>,
     /// The cursor is in it whenever it can be written in.
     pub has_cursor: bool,
+}
+
+/// How prompts and replies look on an agent's screen: both are told, or neither.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConversationSpec {
+    /// How a row begins in which a prompt that was given begins. Rows behind it are its own until a reply begins.
+    pub prompt: Option<String>,
+    /// How a row begins in which the agent's own words begin, up to the words. Its other rows begin in that column.
+    pub reply: Option<String>,
 }
 
 /// Times in milliseconds; what is not set here is set for all agents.

@@ -54,6 +54,13 @@ impl Registry {
         Self { agents: known.into_iter().map(|(name, known)| (name, known.agent)).collect(), problems }
     }
 
+    /// The same, with files that were not even read.
+    #[must_use]
+    pub fn with_problems(mut self, problems: Vec<PresetError>) -> Self {
+        self.problems.extend(problems);
+        self
+    }
+
     /// The agent of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Agent>> {
         self.agents.get(name)

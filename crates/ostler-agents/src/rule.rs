@@ -72,4 +72,6 @@ pub struct Answer {
     pub accept_keys: Vec<String>,
     /// Keys that say no where there are no rows to choose from.
     pub decline_keys: Vec<String>,
+    /// What saying yes grants: `folder` is trust in the folder, which the user can give beforehand.
+    pub grants: Option<String>,
 }

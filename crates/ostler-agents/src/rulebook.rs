@@ -9,8 +9,9 @@ use semver::{Version, VersionReq};
 
 use crate::region::Region;
 use crate::rule::{Condition, RuleSpec};
+use crate::speech::Speech;
 use crate::version::in_range;
-use crate::{ComposerSpec, Preset};
+use crate::{ComposerSpec, ConversationSpec, Preset};
 
 /// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 1000;
@@ -49,6 +50,7 @@ pub struct RuleBook {
     /// Patterns of signs of work that agents in general show.
     pub(crate) hints: Vec<usize>,
     pub(crate) composer: Option<ComposerPatterns>,
+    speech: Option<Speech>,
 }
 
 #[derive(Debug)]
@@ -81,6 +83,7 @@ pub(crate) struct ComposerPatterns {
     pub(crate) row: usize,
     pub(crate) above: Option<usize>,
     pub(crate) below: Option<usize>,
+    pub(crate) more: Option<usize>,
     pub(crate) empty: Option<usize>,
     pub(crate) has_cursor: bool,
 }
@@ -137,7 +140,13 @@ impl RuleBook {
         rules.iter().filter(|rule| rule.is_failure()).for_each(|rule| rule.test.patterns(&mut telling));
         rules.iter().filter(|rule| rule.is_hint_of_work()).for_each(|rule| rule.test.patterns(&mut hints));
         let (set, patterns) = compiler.finish()?;
-        Ok(Self { set, patterns, rules, telling, hints, composer })
+        let speech = speech(&preset.conversation)?;
+        Ok(Self { set, patterns, rules, telling, hints, composer, speech })
+    }
+
+    /// How prompts and replies look on the agent's screen, where that is known.
+    pub fn speech(&self) -> Option<&Speech> {
+        self.speech.as_ref()
     }
 
     /// Whether the agent's composer can be recognised.
@@ -161,6 +170,25 @@ impl RuleBook {
     pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| &*rule.id)
     }
+}
+
+/// Patterns that are looked for only when somebody asks, and so are not in the set for all rows.
+fn speech(spec: &ConversationSpec) -> Result<Option<Speech>, RuleError> {
+    let (prompt, reply) = match (&spec.prompt, &spec.reply) {
+        (Some(prompt), Some(reply)) => (prompt, reply),
+        (None, None) => return Ok(None),
+        (Some(_), None) => return Err(RuleError::new("conversation.reply", "is missing beside `prompt`")),
+        (None, Some(_)) => return Err(RuleError::new("conversation.prompt", "is missing beside `reply`")),
+    };
+    let mut compiler = Compiler::default();
+    let mut compile = |field: &str, source: &str| {
+        let index = compiler.pattern(field, source)?;
+        Ok::<_, RuleError>(compiler.regexes[index].clone())
+    };
+    Ok(Some(Speech {
+        prompt: compile("conversation.prompt", prompt)?,
+        reply: compile("conversation.reply", reply)?,
+    }))
 }
 
 /// The pattern with every word boundary that of ASCII words.
@@ -227,6 +255,7 @@ impl Compiler {
         Ok(Some(ComposerPatterns {
             above: optional("composer.above", &spec.above)?,
             below: optional("composer.below", &spec.below)?,
+            more: optional("composer.more", &spec.more)?,
             empty: optional("composer.empty", &spec.empty)?,
             row: self.pattern("composer.row", row)?,
             has_cursor: spec.has_cursor,

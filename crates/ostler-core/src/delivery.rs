@@ -25,6 +25,7 @@ pub use gate::{Shut, Situation};
 pub use policy::Policy;
 
 use self::policy::backoff;
+use crate::start_plan::Way;
 use crate::{Proof, Timestamp};
 
 /// When a message may be typed.
@@ -147,6 +148,8 @@ pub enum Event {
         /// Bytes that the program has not read.
         pending: u32,
     },
+    /// The agent's hook took it.
+    Taken,
     /// The agent says that it took this very message as a prompt.
     Told {
         /// By what.
@@ -197,6 +200,8 @@ pub enum Because {
     Emptied,
     /// The program has read the line.
     LineRead,
+    /// The agent's session-start hook took it.
+    HookTook,
 }
 
 /// Why a delivery ends without proof.
@@ -235,6 +240,8 @@ impl Up {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
+    /// The agent has it from its start, or will ask for it; nothing is typed unless it turns out that it has not.
+    Given { way: Way, idle: Option<Timestamp> },
     /// Nothing of it is in the terminal.
     Waiting { not_before: Timestamp },
     /// The terminal is being looked at before the text is typed.
@@ -310,6 +317,17 @@ impl Delivery {
         Self { command, ..self }
     }
 
+    /// A message that an agent gets another way, at its start.
+    pub fn given(way: Way, policy: Policy) -> Self {
+        let delivery = Self::new(Mode::WhenIdle, policy);
+        match way {
+            Way::Message | Way::Command => delivery,
+            // It was typed, as it were: on the command line.
+            Way::Argument => Self { stage: Stage::Given { way, idle: None }, attempts: 1, ..delivery },
+            Way::Hook => Self { stage: Stage::Given { way, idle: None }, ..delivery },
+        }
+    }
+
     /// A message that another daemon had in hand.
     pub fn resumed(mode: Mode, policy: Policy, progress: Progress, now: Timestamp) -> Self {
         let Progress { attempts, enters, proof, last } = progress;
@@ -336,6 +354,16 @@ impl Delivery {
     /// Nothing of the message is in the terminal: another may go first.
     pub fn is_waiting(&self) -> bool {
         matches!(self.stage, Stage::Waiting { .. })
+    }
+
+    /// The agent gets it another way.
+    pub fn is_given(&self) -> bool {
+        matches!(self.stage, Stage::Given { .. })
+    }
+
+    /// The agent's session-start hook is to take it.
+    pub fn awaits_hook(&self) -> bool {
+        matches!(self.stage, Stage::Given { way: Way::Hook, .. })
     }
 
     /// It pauses after an attempt that failed.
@@ -403,6 +431,7 @@ impl Delivery {
             return self.ended();
         }
         match self.stage {
+            Stage::Given { way, idle } => self.await_given(way, idle, event, view, now),
             Stage::Waiting { not_before } => self.wait(not_before, view, now),
             Stage::Checking => self.check(event, view, now),
             Stage::Interrupting { typed } => self.interrupt(typed, event, view, now),
@@ -430,6 +459,44 @@ impl Delivery {
             Stage::Clearing { typed } => self.clear(typed, event, view, now),
             Stage::Done => Vec::new(),
         }
+    }
+
+    fn await_given(
+        &mut self,
+        way: Way,
+        idle: Option<Timestamp>,
+        event: Event,
+        view: &View,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        if event == Event::Taken {
+            return self.submitted(Because::HookTook);
+        }
+        let argument = way == Way::Argument;
+        if argument && (view.at_work || view.echoed) {
+            return self.submitted(if view.at_work { Because::WentToWork } else { Because::Echoed });
+        }
+        if argument && view.sight == Sight::Ours {
+            // It stands in the composer, and nobody pressed Enter.
+            self.stage = Stage::Looking { since: now, inspecting: false };
+            return self.look(now, false, Event::Looked, view, now);
+        }
+        let free = view.situation.admits(Mode::WhenIdle).is_ok() && view.sight != Sight::Foreign;
+        let idle = free.then(|| idle.unwrap_or(now));
+        self.stage = Stage::Given { way, idle };
+        let Some(since) = idle else { return Vec::new() };
+        let due = since.plus(if argument { self.policy.look } else { self.policy.look * 2 });
+        if now < due {
+            self.deadline = Some(due);
+            return Vec::new();
+        }
+        // An agent at rest has not begun with it.
+        self.attempts = 0;
+        let mut actions = self.missing(now);
+        self.stage = Stage::Waiting { not_before: Timestamp(0) };
+        self.deadline = Some(now);
+        actions.extend(self.wait(Timestamp(0), view, now));
+        actions
     }
 
     fn wait(&mut self, not_before: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
@@ -737,7 +804,10 @@ impl Delivery {
 
     fn ended(&mut self) -> Vec<Action> {
         // What was entered before the end may have been taken; what was not, was not.
-        let entered = matches!(self.stage, Stage::Entering | Stage::Confirming { .. });
+        let entered = matches!(
+            self.stage,
+            Stage::Entering | Stage::Confirming { .. } | Stage::Given { way: Way::Argument, .. }
+        );
         self.give(if entered { Up::Uncertain } else { Up::Ended })
     }
 

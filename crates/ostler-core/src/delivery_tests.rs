@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::State;
+use crate::start_plan::Way;
 
 const IDLE: Situation = Situation { state: State::Idle, reachable: true, person: false, unrecognised: false };
 
@@ -224,6 +225,41 @@ fn what_was_entered_before_the_end_is_uncertain() {
     let ended = view(State::Exited, Sight::Hidden);
     assert_eq!(play(&mut written(), &[(20, Event::Looked, ended)]), [(20, Action::Give(Up::Ended))]);
     assert_eq!(play(&mut entered(), &[(300, Event::Looked, ended)]), [(300, Action::Give(Up::Uncertain))]);
+}
+
+#[test]
+fn what_an_agent_was_started_with_is_typed_only_if_it_did_not_take_it() {
+    let given = || Delivery::given(Way::Argument, policy());
+    let work = View { at_work: true, ..view(State::Working, Sight::Empty) };
+    let proof = (9, Action::Prove(Proof::Submitted, Because::WentToWork));
+    let starting = view(State::Starting, Sight::Hidden);
+    assert_eq!(play(&mut given(), &[(0, Event::Looked, starting), (9, Event::Looked, work)]), [proof]);
+    let told = Event::Told { by: Witness::Hook };
+    let proof = (9, Action::Prove(Proof::Submitted, Because::Told(Witness::Hook)));
+    assert_eq!(play(&mut given(), &[(9, told, starting)]), [proof]);
+    // It fills the composer and does not run.
+    let done = play(&mut given(), &[(9, Event::Looked, view(State::Idle, Sight::Ours))]);
+    assert_eq!(done, [(9, Action::Prove(Proof::Seen, Because::Composer))]);
+    // It is at rest, and has not begun.
+    let idle = view(State::Idle, Sight::Empty);
+    let done = play(
+        &mut given(),
+        &[(100, Event::Looked, idle), (5_099, Event::Looked, idle), (5_100, Event::Looked, idle)],
+    );
+    assert_eq!(done, [(5_100, Action::Missed), (5_100, Action::Inspect)]);
+}
+
+#[test]
+fn context_waits_for_the_hook_but_not_for_ever() {
+    let mut delivery = Delivery::given(Way::Hook, policy());
+    assert!(delivery.awaits_hook());
+    let idle = view(State::Idle, Sight::Empty);
+    let work = View { at_work: true, ..view(State::Working, Sight::Empty) };
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, idle), (9_000, Event::Looked, work)]), []);
+    let took = (9_100, Action::Prove(Proof::Submitted, Because::HookTook));
+    assert_eq!(play(&mut delivery.clone(), &[(9_100, Event::Taken, work)]), [took]);
+    let done = play(&mut delivery, &[(20_000, Event::Looked, idle), (30_000, Event::Looked, idle)]);
+    assert_eq!(done, [(30_000, Action::Missed), (30_000, Action::Inspect)]);
 }
 
 /// An agent whose composer works as agents' do, with moods.

@@ -14,9 +14,11 @@
 //! happened; that is the deadline. With none, an agent at rest costs nothing.
 
 mod evidence;
+mod looks;
 mod seen;
 mod settings;
 mod signs;
+mod turn_begin;
 mod verdict;
 mod weigh;
 mod word;
@@ -30,7 +32,9 @@ pub use settings::{Settings, Weights};
 pub use verdict::Verdict;
 
 use self::evidence::Activity;
+use self::looks::Looks;
 use self::seen::Seen;
+use self::weigh::Ground;
 use crate::{Asking, Fact, State, Timestamp};
 
 /// Something the detector learns.
@@ -115,10 +119,10 @@ pub struct Detector {
     prompted: Option<At<Vec<u64>>>,
     activity: Activity,
     sample: Option<At<ProcessSample>>,
-    /// The output, or the start, since which the processes were looked at.
-    sampled_for: Option<Timestamp>,
+    looks: Looks,
     judged: Option<At<State>>,
     verdict: Verdict,
+    ground: Ground,
     deadline: Option<Timestamp>,
 }
 
@@ -162,9 +166,10 @@ impl Detector {
             prompted: None,
             activity: Activity::default(),
             sample: None,
-            sampled_for: None,
+            looks: Looks::default(),
             judged: None,
             verdict,
+            ground: Ground::Evidence,
             // A program that never does anything is weighed too.
             deadline: Some(now.plus(millis(settings.pause_ms))),
         }
@@ -205,6 +210,11 @@ impl Detector {
     /// Whether the screen was looked at since the start, the restart or the loss of output.
     pub fn has_looked(&self) -> bool {
         self.sight == Sight::Current
+    }
+
+    /// Whether the screen is all that could tell what the agent does, and no rule knows it.
+    pub fn is_puzzled(&self) -> bool {
+        self.ground != Ground::Evidence && self.has_looked()
     }
 
     /// What the rules last saw on the screen.
@@ -267,7 +277,10 @@ impl Detector {
             }
             Event::Claimed(claim) => self.claimed(claim, now),
             Event::Reported(reporter, fact) => self.reported(reporter, &fact, now),
-            Event::Sampled(sample) => self.sample = Some(At { what: sample, at: now }),
+            Event::Sampled(sample) => {
+                self.sample = Some(At { what: sample, at: now });
+                self.looks.reported(&self.settings, now);
+            }
             Event::Judged(state) => self.judged = Some(At { what: state, at: now }),
             Event::Lost => {
                 self.claim = None;
@@ -305,7 +318,7 @@ impl Detector {
 
     fn reported(&mut self, reporter: Reporter, fact: &Fact, now: Timestamp) {
         let record = match reporter {
-            Reporter::Hook | Reporter::Transport => &mut self.hooks,
+            Reporter::Hook | Reporter::Transport | Reporter::Screen => &mut self.hooks,
             Reporter::Transcript => &mut self.transcript,
         };
         record.learn(fact, now);
@@ -315,12 +328,12 @@ impl Detector {
     fn settle(&mut self, now: Timestamp) -> Vec<Action> {
         let weighed = self.weigh(now);
         let mut actions = Vec::new();
-        let written = Some(self.activity.any.unwrap_or(self.born));
-        if weighed.wants_sample && self.sampled_for != written {
-            self.sampled_for = written;
+        if self.looks.is_due(weighed.ground, self.activity.any.unwrap_or(self.born), now) {
             actions.push(Action::Sample);
         }
-        self.deadline = weighed.again.filter(|again| *again > now);
+        self.ground = weighed.ground;
+        let look = self.looks.deadline(weighed.ground);
+        self.deadline = [weighed.again, look].into_iter().flatten().filter(|again| *again > now).min();
         if matches!(weighed.state, State::Idle | State::Working | State::Watching) {
             self.ready = true;
         }

@@ -18,6 +18,7 @@ const WEIGHTS: Weights = Weights {
     ending: 0.20,
     reading: 0.95,
     agreement: 0.10,
+    judge: 0.70,
     threshold: 0.70,
 };
 
@@ -42,6 +43,8 @@ fn settings() -> Settings {
         interrupt_confirm_ms: 1_500,
         veto_expiry_ms: 120_000,
         flicker_ms: 100,
+        look_again_ms: 2_000,
+        look_again_max_ms: 10_000,
         weights: WEIGHTS,
     }
 }
@@ -111,6 +114,7 @@ impl Stage {
                 "reads" => ProcessSample { reads_terminal: true, ..ProcessSample::default() },
                 "children" => ProcessSample { children: 1, ..ProcessSample::default() },
                 "cpu" => ProcessSample { cpu_percent: 80, ..ProcessSample::default() },
+                "network" => ProcessSample { awaits_answer: true, ..ProcessSample::default() },
                 _ => ProcessSample::default(),
             }),
             "judge" => Event::Judged(rest.parse().unwrap()),
@@ -868,7 +872,118 @@ fn a_judge_is_asked_last_and_heard_until_something_is_written() {
         "0 out\n 40000 -> unknown/unrecognised\n 40001 judge idle -> idle\n 50000 out\n 60000 -> unknown",
     );
     play(STRANGE, "0 out\n 40000 judge working -> working");
+    play(STRANGE, "0 out\n 40000 judge blocked -> blocked/dialog");
     play(KNOWN, "0 read blocked\n 40000 judge idle -> blocked/dialog");
+    play(KNOWN, "0 read working\n 40000 judge idle -> working");
+    play(
+        KNOWN,
+        "0 claim working\n 40000 judge idle -> working\n 40001 claim idle\n 40002 judge working -> idle",
+    );
+    play(
+        KNOWN,
+        "0 hook prompt\n 40000 judge idle -> working\n 40001 hook stop\n 40002 judge blocked -> idle",
+    );
+    let stage = play(STRANGE, "0 out\n 40000 judge idle -> idle");
+    assert_eq!(stage.detector.verdict().because[0], "judge: idle");
+}
+
+#[test]
+fn a_judge_does_not_call_working_processes_idle() {
+    let stage = play(
+        STRANGE,
+        "0 out
+         2500 sample children -> working
+         40000 judge idle -> working
+         50000 sample -> idle",
+    );
+    assert_eq!(stage.detector.verdict().because[0], "judge: idle");
+    play(STRANGE, "0 out\n 2500 sample children -> working\n 40000 judge blocked -> blocked/dialog");
+}
+
+#[test]
+fn processes_at_work_are_looked_at_again_less_and_less_often() {
+    let mut stage = play(STRANGE, "0 out\n 2500 sample children -> working");
+    assert_eq!(stage.samples, 1);
+    let mut looks = Vec::new();
+    while looks.len() < 6 {
+        let due = stage.detector.deadline().unwrap();
+        let before = stage.samples;
+        stage.handle(Event::Tick, due);
+        if stage.samples > before {
+            looks.push(due.0 - BEGIN.0);
+            assert_eq!(stage.detector.deadline(), None, "one look at a time");
+            stage.handle(Stage::event("sample children"), due.plus(Duration::from_millis(50)));
+        }
+    }
+    assert_eq!(looks, [4_500, 8_550, 16_600, 26_650, 36_700, 46_750]);
+    // The child is gone: so is the reason to look.
+    let due = stage.detector.deadline().unwrap();
+    stage.handle(Event::Tick, due);
+    stage.handle(Stage::event("sample"), due);
+    assert_eq!(stage.detector.verdict().state, State::Unknown);
+    assert_eq!(stage.detector.deadline(), None);
+}
+
+#[test]
+fn a_question_over_the_network_is_work_unless_the_terminal_is_read() {
+    let stage = play(STRANGE, "0 out\n 2500 sample network -> working");
+    assert_eq!(stage.detector.verdict().because, ["it waits for an answer from the network"]);
+    assert!(stage.detector.deadline().is_some(), "it is looked at again");
+    let mut stage = play(STRANGE, "0 out\n 2400 tick");
+    let both = ProcessSample { reads_terminal: true, awaits_answer: true, ..ProcessSample::default() };
+    stage.handle(Event::Sampled(both), BEGIN.plus(Duration::from_millis(2_500)));
+    assert_eq!(stage.detector.verdict().state, State::Idle);
+    // It supports, and no more.
+    play(KNOWN, "0 read idle\n 2500 sample network -> idle");
+    play(KNOWN, "0 claim done\n 2500 sample network -> idle");
+}
+
+#[test]
+fn looks_begin_anew_with_every_silence_and_end_with_better_evidence() {
+    let stage = play(
+        STRANGE,
+        "0 out
+         2500 sample children -> working
+         4600 sample children
+         10000 out
+         12100 sample children -> working
+         14099 tick",
+    );
+    assert_eq!(
+        (stage.samples, stage.detector.deadline()),
+        (4, Some(BEGIN.plus(Duration::from_millis(14_100))))
+    );
+    let stage = play(
+        STRANGE,
+        "0 out\n 2500 sample children -> working\n 3000 claim idle -> idle\n 99999 tick -> idle",
+    );
+    assert_eq!((stage.samples, stage.detector.deadline()), (1, None));
+    // An agent that waits for its terminal is not looked at again.
+    let stage = play(STRANGE, "0 out\n 2500 sample reads -> idle\n 99999 tick -> idle");
+    assert_eq!((stage.samples, stage.detector.deadline()), (1, None));
+}
+
+#[test]
+fn it_is_puzzled_while_nothing_better_than_processes_or_a_judge_tells() {
+    let table = [
+        (STRANGE, "0 out\n 1000 tick", false),
+        (STRANGE, "0 out\n 2500 tick", true),
+        (STRANGE, "0 out\n 40000 tick", true),
+        (STRANGE, "0 out\n 2500 sample children", true),
+        (STRANGE, "0 out\n 2500 sample reads", false),
+        (STRANGE, "0 out\n 40000 judge idle", true),
+        (STRANGE, "0 out\n 40000 judge idle\n 40001 out", false),
+        (STRANGE, "0 out\n 40000 claim working", false),
+        (STRANGE, "0 out\n 40000 hook stop", false),
+        (STRANGE, "0 out\n 40000 transcript stop", false),
+        (KNOWN, "0 read idle\n 40000 tick", false),
+        (KNOWN, "0 read blocked\n 40000 tick", false),
+        // What is on the screen is not what the program wrote.
+        (STRANGE, "0 out\n 40000 lost\n 60000 tick", false),
+    ];
+    for (expected, script, puzzled) in table {
+        assert_eq!(play(expected, script).detector.is_puzzled(), puzzled, "{script}");
+    }
 }
 
 #[test]
@@ -1019,7 +1134,7 @@ fn words() -> impl Strategy<Value = String> {
         4 => findings().prop_map(|findings| format!("read {findings}")),
         2 => fixed(&["claim idle", "claim working", "claim done", "claim error", "claim blocked", "claim clear"]),
         2 => (fixed(&["hook", "transcript", "transport"]), fixed(&facts)).prop_map(|(who, what)| format!("{who} {what}")),
-        1 => fixed(&["sample reads", "sample children", "sample cpu", "sample", "judge idle", "judge working", "lost"]),
+        1 => fixed(&["sample reads", "sample children", "sample cpu", "sample network", "sample", "judge idle", "judge working", "lost"]),
         1 => Just("restart".to_owned()),
     ]
 }

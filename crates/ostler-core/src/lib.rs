@@ -10,20 +10,39 @@
 //!
 //! - [`delivery`]: one message on its way into an agent; [`queue`]: which message is next.
 //! - [`detector`]: what an agent is doing.
+//! - [`dialog`]: answering a dialog by choosing a row.
+//! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
+//! - [`detector`]: what an agent is doing; [`judge`]: when another agent is asked.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
+//! - [`run`]: a task with all its attempts, until it is done or there is no point in going on.
+//! - [`breaker`]: whether a provider is worth trying.
+//! - [`pre_context`]: what an agent is told of those who tried before it.
+//! - [`reset_time`]: when a limit ends, from what an agent says about it.
+//! - [`stop_analysis`]: what it means that an agent stopped.
 //! - [`environment`]: what a program under care inherits.
+//! - [`continuity`]: what is kept of a piece of work.
 //! - [`name`]: what sessions may be called.
 
+pub mod beacon;
+pub mod breaker;
+pub mod continuity;
 pub mod delivery;
 pub mod detector;
+pub mod dialog;
 pub mod environment;
 pub mod fact;
+pub mod judge;
 pub mod lifecycle;
 pub mod name;
+pub mod pre_context;
 pub mod proof;
 pub mod queue;
+pub mod reset_time;
+pub mod run;
+pub mod start_plan;
 pub mod state;
+pub mod stop_analysis;
 pub mod time;
 pub mod typing;
 

@@ -1,12 +1,9 @@
 //! Notices when files about agents are changed, so that running sessions use the new rules.
 
-use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use tokio::io::unix::AsyncFd;
+use rustix::fs::inotify::WatchFlags;
 
 use crate::registry::Shared;
 
@@ -15,26 +12,23 @@ const SETTLING: Duration = Duration::from_millis(100);
 
 /// Forgets what is known of agents whenever one of their files is changed.
 pub(crate) async fn follow(shared: Shared) {
-    if let Err(error) = watch(&shared).await {
-        tracing::warn!(%error, "changes of presets are not noticed; the next daemon will");
-    }
-}
-
-async fn watch(shared: &Shared) -> io::Result<()> {
-    let watch = new_watch()?;
+    let flags = WatchFlags::CLOSE_WRITE | WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE;
+    let mut sleeper = match shared.hints.sleeper(flags | WatchFlags::ONLYDIR) {
+        Ok(sleeper) => sleeper,
+        Err(error) => {
+            return tracing::warn!(%error, "changes of presets are not noticed; the next daemon will");
+        }
+    };
     let mut sessions = shared.knowledge.readers();
     loop {
-        // Directories come and go, and watching one twice is watching it once.
-        for dir in shared.knowledge.directories() {
-            let flags = WatchFlags::CLOSE_WRITE | WatchFlags::CREATE | WatchFlags::DELETE | WatchFlags::MOVE;
-            let _ = inotify::add_watch(watch.get_ref(), nearest(&dir), flags | WatchFlags::ONLYDIR);
-        }
+        sleeper.watch(&directories(&shared));
         tokio::select! {
-            ready = watch.readable() => {
-                let mut ready = ready?;
+            () = sleeper.woken() => {
                 tokio::time::sleep(SETTLING).await;
-                drain(watch.get_ref());
-                ready.clear_ready();
+                // Directories come and go; those that came are watched before anybody reads them.
+                sleeper.watch(&directories(&shared));
+                // What came meanwhile is the same news.
+                let _ = tokio::time::timeout(Duration::ZERO, sleeper.woken()).await;
                 shared.knowledge.forget();
             }
             // A session of another project has other files.
@@ -43,18 +37,12 @@ async fn watch(shared: &Shared) -> io::Result<()> {
     }
 }
 
-#[expect(deprecated, reason = "its successor is unsafe, for handles that are not owned; this one is")]
-fn new_watch() -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::new(inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?)
+/// Where files about agents are, or may be made.
+fn directories(shared: &Shared) -> Vec<PathBuf> {
+    shared.knowledge.directories().iter().map(|dir| nearest(dir)).collect()
 }
 
 /// The directory, or the nearest above it that is there: it may be made later.
 fn nearest(dir: &Path) -> PathBuf {
     dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir).to_owned()
-}
-
-/// Reads the news away; what counts is that there is some.
-fn drain(watch: &OwnedFd) {
-    let mut buffer = [0; 4_096];
-    while rustix::io::read(watch, &mut buffer).is_ok_and(|count| count > 0) {}
 }

@@ -76,9 +76,24 @@ impl Home {
         self.state.join("trusted")
     }
 
+    /// What is kept of runs, beside the record.
+    pub fn runs(&self) -> PathBuf {
+        self.path().join("runs")
+    }
+
+    /// Which folders the user trusts.
+    pub fn trusted_folders(&self) -> PathBuf {
+        self.path().join("trusted-folders.json")
+    }
+
     /// Reports of hooks that found no daemon.
     pub fn spool(&self) -> PathBuf {
         self.state.join("spool")
+    }
+
+    /// Where an agent runs that is asked about others: neither in a project nor in a session.
+    pub fn judge(&self) -> PathBuf {
+        self.state.join("judge")
     }
 
     /// Locked by the daemon that serves this home.

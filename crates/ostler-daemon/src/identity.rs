@@ -4,7 +4,6 @@
 //! on disk for as long as its file stays the same, so that the next start costs nothing.
 
 mod cache;
-mod probe;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,8 +14,8 @@ use ostler_screen::SafeText;
 use semver::Version;
 
 use crate::Home;
+use crate::errand::{self, Errand, Trouble};
 use cache::{Cache, Entry, Key};
-use probe::{Outcome, Trouble, probe};
 
 /// How long a program may take to tell what it is.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -110,15 +109,15 @@ fn ask(
         return known(entry);
     }
     let run = |args: &[String]| {
-        let outcome = probe(program, args, env, cwd, limit);
-        outcome.unwrap_or_else(|error| Outcome::not_run(&error))
+        let outcome =
+            errand::run(&Errand { program, args, env, cwd, input: None, limit, until_closed: None });
+        (String::from_utf8_lossy(&outcome.all()).into_owned(), outcome.trouble)
     };
-    let Outcome { output, trouble } = run(&spec.args);
+    let (output, trouble) = run(&spec.args);
     // A busy machine is no reason to doubt a file that is the same as ever.
     if let Some(entry) = earlier.filter(|_| trouble.as_ref().is_some_and(Trouble::is_passing)) {
         return known(entry);
     }
-    let output = String::from_utf8_lossy(&output);
     let failed = trouble.as_ref().is_some_and(Trouble::is_failure);
     let is_agent = !failed && spec.recognises(&output);
     let mut is_complete = is_agent || trouble.is_none();
@@ -127,9 +126,9 @@ fn ask(
         _ if !is_agent => None,
         [] => spec.version_in(&output),
         args => {
-            let Outcome { output, trouble } = run(args);
+            let (output, trouble) = run(args);
             is_complete = trouble.is_none();
-            spec.version_in(&String::from_utf8_lossy(&output))
+            spec.version_in(&output)
         }
     };
     let identity = Identity {

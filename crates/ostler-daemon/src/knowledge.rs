@@ -8,6 +8,8 @@ use ostler_agents::{Agent, RuleBook, settings_for};
 use ostler_core::detector::{Expectations, Settings};
 use tokio::sync::watch;
 
+use crate::judge::Appointed;
+use crate::policy::Policies;
 use crate::{Home, presets};
 
 /// What a session knows of its agent; nothing by default.
@@ -17,6 +19,10 @@ pub(crate) struct Known {
     pub(crate) book: Arc<RuleBook>,
     pub(crate) settings: Settings,
     pub(crate) expectations: Expectations,
+    /// Which dialogs are answered.
+    pub(crate) policy: Arc<Policies>,
+    /// Who is asked when the detector is puzzled.
+    pub(crate) judge: Appointed,
 }
 
 /// Agent, version and project: what the knowledge of a session depends on.
@@ -68,15 +74,21 @@ impl Knowledge {
         let book = registry.rulebook(&agent, version.as_ref()).inspect_err(|error| {
             tracing::error!(agent = agent.name, %error, "the rules cannot be used");
         });
+        let settings = crate::settings::load(&self.home, cwd);
+        for problem in &settings.problems {
+            tracing::warn!(%problem, "settings cannot be used");
+        }
         Known {
+            policy: Arc::new(settings.policy),
             book: Arc::new(book.unwrap_or_default()),
-            settings: settings_for(&agent, crate::settings::load(&self.home, cwd).detector),
+            settings: settings_for(&agent, settings.detector),
             expectations: if self.answers_status {
                 agent.expectations(version.as_ref())
             } else {
                 agent.expectations_unanswered(version.as_ref())
             },
             agent,
+            judge: Appointed::new(settings.judge, &registry),
         }
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ostler_agents::hooks::{SessionHooks, session_hooks};
+use ostler_agents::hooks::{HookSpec, SessionHooks, session_hooks};
 use ostler_agents::{Agent, Launch};
 use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, OsText, Problem};
@@ -96,31 +96,50 @@ pub(crate) fn wrong_program(agent: &Agent, program: &Path, identity: &Identity) 
     ))
 }
 
-/// Adds what the preset says to arguments and environment, and sets up the hooks of this session.
+/// How an agent is to be started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    /// Its hooks are set up for this session.
+    pub(crate) hooks: bool,
+    /// It works without a person who approves.
+    pub(crate) unattended: bool,
+    /// The user trusts the folder.
+    pub(crate) trusted: bool,
+}
+
+/// Adds what the preset says to arguments and environment, and sets up the hooks of this session; returns how many
+/// bytes of context these can give when the session begins, if they can.
 pub(crate) async fn prepare(
     shared: &Shared,
     agent: &Agent,
     session: &NewSession,
     args: &mut Vec<OsString>,
     env: &mut Vec<(OsString, OsString)>,
-    hooks: bool,
-) -> io::Result<()> {
+    manner: Manner,
+) -> io::Result<Option<usize>> {
     let dir = PathBuf::from(&session.dir);
-    let spec = agent.preset.hooks.as_ref().filter(|_| hooks);
+    let spec = agent.preset.hooks.as_ref().filter(|_| manner.hooks);
     let hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, &shared.executable, &dir));
     // What the user says in so many words is not contradicted.
     let hooks = hooks.filter(|hooks| {
         !hooks.args.iter().any(|own| own.starts_with('-') && args.iter().any(|arg| arg == own.as_str()))
     });
-    let launch = Launch::new(&agent.preset, false, hooks.as_ref());
+    let mut launch = Launch::new(&agent.preset, manner.unattended, hooks.as_ref());
+    if manner.trusted {
+        let startup = &agent.preset.startup;
+        launch.args.extend(startup.trusted_args.iter().map(|arg| arg.replace("{cwd}", &session.cwd)));
+        launch.set.extend(startup.trusted_env.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
     args.splice(0..0, launch.args.iter().map(OsString::from));
     *env = launch.environment(env);
+    let context = spec.filter(|_| hooks.is_some()).and_then(HookSpec::context_at_start);
     let Some(SessionHooks { files, .. }) = hooks.filter(|hooks| !hooks.files.is_empty()) else {
-        return Ok(());
+        return Ok(context);
     };
     let write = move || {
         create_private(&dir)?;
         files.into_iter().try_for_each(|(name, contents)| std::fs::write(dir.join(name), contents))
     };
-    tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+    tokio::task::spawn_blocking(write).await.map_err(io::Error::other)??;
+    Ok(context)
 }

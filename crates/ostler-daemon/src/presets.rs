@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ostler_agents::{Layer, Registry};
+use ostler_agents::{Layer, PresetError, Registry};
 
 use crate::Home;
 
@@ -33,10 +33,12 @@ pub struct Presets {
 
 /// Reads the presets of the user and of the project that `cwd` is in.
 pub fn load(home: &Home, cwd: &Path) -> Presets {
-    let mut layers = read_layers(&home.agents());
+    let (mut layers, mut unreadable) = read_layers(&home.agents());
     let mut untrusted = Vec::new();
     if let Some(project) = project_agents(cwd) {
-        for layer in read_layers(&project) {
+        let (of_project, problems) = read_layers(&project);
+        unreadable.extend(problems);
+        for layer in of_project {
             let file = PathBuf::from(&layer.file);
             if is_trusted(home, &file, &layer.text) {
                 layers.push(layer);
@@ -45,13 +47,13 @@ pub fn load(home: &Home, cwd: &Path) -> Presets {
             }
         }
     }
-    Presets { registry: Registry::new(&layers), untrusted }
+    Presets { registry: Registry::new(&layers).with_problems(unreadable), untrusted }
 }
 
-/// Trusts the files of the project that `cwd` is in, as they are now; returns them.
+/// Trusts the files of the project that `cwd` is in, as they are now; returns them. What cannot be read is not trusted.
 pub fn trust(home: &Home, cwd: &Path) -> io::Result<Vec<PathBuf>> {
     let Some(project) = project_agents(cwd) else { return Ok(Vec::new()) };
-    let layers = read_layers(&project);
+    let (layers, _) = read_layers(&project);
     ostler_hold::create_private(&home.trusted()).map_err(io::Error::other)?;
     let mut files = Vec::new();
     for layer in layers {
@@ -99,31 +101,91 @@ pub(crate) fn of_project(cwd: &Path, place: &str) -> Option<PathBuf> {
     None
 }
 
-/// The preset files of a directory, in the order of their names. What cannot be read is a preset that is wrong.
-fn read_layers(dir: &Path) -> Vec<Layer> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+/// The preset files of a directory, in the order of their names, and those that cannot be read.
+fn read_layers(dir: &Path) -> (Vec<Layer>, Vec<PresetError>) {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Default::default(),
+        Err(error) => return (Vec::new(), vec![unreadable(dir, reason(&error))]),
+    };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     files.sort();
     files.truncate(MAX_FILES);
-    files.iter().map(|file| read_layer(file)).collect()
+    let (mut layers, mut problems) = (Vec::new(), Vec::new());
+    for file in &files {
+        match read(file) {
+            Ok(text) => {
+                layers.push(Layer { agent: agent_of(file), file: file.display().to_string(), text });
+            }
+            Err(reason) => problems.push(unreadable(file, reason)),
+        }
+    }
+    (layers, problems)
 }
 
-fn read_layer(file: &Path) -> Layer {
-    Layer {
-        agent: file.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        file: file.display().to_string(),
-        // Not valid TOML, and it says why in the error's place.
-        text: read(file).unwrap_or_else(|reason| format!("cannot read this file: {reason}")),
-    }
+/// The agent that a file is about.
+fn agent_of(file: &Path) -> String {
+    file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn unreadable(file: &Path, reason: String) -> PresetError {
+    PresetError { agent: agent_of(file), file: file.display().to_string(), line: None, field: None, reason }
 }
 
 /// The text of a file that a person wrote; never waits for a pipe.
 pub(crate) fn read(file: &Path) -> Result<String, String> {
     match fs::metadata(file) {
-        Ok(metadata) if !metadata.is_file() => Err("not a regular file".to_owned()),
-        Ok(metadata) if metadata.len() > MAX_BYTES => Err("too large".to_owned()),
-        Ok(_) => fs::read_to_string(file).map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
+        Ok(metadata) if metadata.is_dir() => Err("cannot be read: it is a directory".to_owned()),
+        Ok(metadata) if !metadata.is_file() => Err("cannot be read: it is not a regular file".to_owned()),
+        Ok(metadata) if metadata.len() > MAX_BYTES => {
+            Err(format!("cannot be read: it is larger than {} MiB", MAX_BYTES >> 20))
+        }
+        Ok(_) => fs::read_to_string(file).map_err(|error| reason(&error)),
+        Err(error) => Err(reason(&error)),
+    }
+}
+
+/// Why a file cannot be read.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "cannot be read: permission denied".to_owned(),
+        io::ErrorKind::InvalidData => "cannot be read: it is not UTF-8 text".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn files_that_cannot_be_read_are_told_with_the_reason_and_harm_no_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("home");
+        let home = Home::resolve(|name| (name == "OSTLER_HOME").then(|| root.clone().into())).unwrap();
+        fs::create_dir_all(home.agents().join("directory.toml")).unwrap();
+        fs::write(home.agents().join("good.toml"), "run.command = \"good\"\n").unwrap();
+        fs::write(home.agents().join("latin.toml"), b"title = \"\xe9\"\n").unwrap();
+        symlink("nowhere", home.agents().join("missing.toml")).unwrap();
+        fs::write(home.agents().join("huge.toml"), " ".repeat(5 << 20)).unwrap();
+        let registry = load(&home, dir.path()).registry;
+        assert!(registry.get("good").is_some());
+        let told: Vec<String> = registry.problems().iter().map(ToString::to_string).collect();
+        let agents = home.agents().display().to_string();
+        let reasons = [
+            ("directory", "it is a directory"),
+            ("huge", "it is larger than 4 MiB"),
+            ("latin", "it is not UTF-8 text"),
+            ("missing", "No such file or directory (os error 2)"),
+        ];
+        let expected =
+            reasons.map(|(name, reason)| format!("{agents}/{name}.toml: cannot be read: {reason}"));
+        assert_eq!(told, expected);
+        assert_eq!(registry.problems()[0].agent, "directory");
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(reason(&denied), "cannot be read: permission denied");
     }
 }

@@ -1,5 +1,7 @@
 //! A look at the processes of a session, taken only when nothing better tells what it is doing.
 
+mod sockets;
+
 use std::fs;
 
 use ostler_core::detector::ProcessSample;
@@ -19,8 +21,8 @@ struct Stat {
 /// that was, in milliseconds.
 pub(crate) fn sample(program: u32, session: &str, before: Option<(Ticks, u64)>) -> (ProcessSample, Ticks) {
     let below = tree::descendants(program, Some(session));
-    let spent =
-        std::iter::once(&program).chain(&below).filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum();
+    let all = [&[program], below.as_slice()].concat();
+    let spent = all.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum();
     let foreground = stat(program).and_then(|stat| u32::try_from(stat.foreground).ok());
     let cpu_percent = before.map_or(0, |(Ticks(ticks), ms)| {
         u32::try_from(u64::saturating_sub(spent, ticks) * 1000 / ms.max(10)).unwrap_or(u32::MAX)
@@ -29,6 +31,7 @@ pub(crate) fn sample(program: u32, session: &str, before: Option<(Ticks, u64)>) 
         reads_terminal: foreground.is_some_and(reads_terminal),
         children: u32::try_from(below.len()).unwrap_or(u32::MAX),
         cpu_percent,
+        awaits_answer: sockets::await_answer(&all),
     };
     (sample, Ticks(spent))
 }

@@ -1,19 +1,21 @@
 //! A session: the actor that owns it, and tickets to the actor.
 
 mod actor;
+mod by_file;
 mod deliveries;
 mod ended;
 mod info;
 mod keys;
 mod output;
 
-use ostler_core::{State, Timestamp};
+use ostler_core::detector::Reporter;
+use ostler_core::{Failure, State, Timestamp, Usage};
 use ostler_hold::SessionDir;
 use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
 use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
-pub(crate) use actor::{Actor, Origin, reused_id, store_problem};
+pub(crate) use actor::{Actor, Origin, reused_id, store_problem, with_request};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use info::message as message_info;
 
@@ -26,12 +28,16 @@ pub(crate) enum Command {
     Inspect(oneshot::Sender<SessionInfo>),
     /// Tell why the session is in its state.
     Explain(oneshot::Sender<Explanation>),
+    /// Tell what the agent is doing, for decisions.
+    Standing(oneshot::Sender<Standing>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.
     Send(Box<SendCommand>),
     /// Tell about a message that is under way.
     Message { id: String, answer: oneshot::Sender<Option<MessageInfo>> },
+    /// Tell about a message when it has got that far, or never will.
+    Await { id: String, wait: Proof, answer: oneshot::Sender<MessageInfo> },
     /// Try a message again that was given up.
     RetryMessage { id: String, answer: oneshot::Sender<Result<MessageInfo, Problem>> },
     /// Give up a message that is under way.
@@ -83,6 +89,22 @@ pub(crate) struct HookCommand {
     pub(crate) print: Option<oneshot::Sender<Option<String>>>,
 }
 
+/// What an agent is doing, for decisions.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    pub(crate) state: State,
+    pub(crate) kind: Option<String>,
+    /// When a limit ends, in the agent's words.
+    pub(crate) until: Option<String>,
+    /// Since when, by the clock on the wall.
+    pub(crate) since: Timestamp,
+    pub(crate) confidence: f32,
+    /// How the last turn failed, and who said so.
+    pub(crate) failed: Option<(Reporter, Failure)>,
+    pub(crate) exit: Option<(Option<u8>, Option<u8>)>,
+    pub(crate) usage: Usage,
+}
+
 /// The screen at one moment.
 #[derive(Debug)]
 pub(crate) struct Look {
@@ -113,6 +135,11 @@ pub(crate) struct SessionHandle {
 pub(crate) struct Gone;
 
 impl SessionHandle {
+    /// How the program ended, from its holder's own record.
+    pub(crate) fn exit(&self) -> Option<(Option<u8>, Option<u8>)> {
+        self.dir.read_exit().map(|exit| (exit.status, exit.signal))
+    }
+
     pub(crate) async fn tell(&self, command: Command) -> Result<(), Gone> {
         self.commands.send(command).await.map_err(|_| Gone)
     }

@@ -10,10 +10,11 @@ use std::path::Path;
 
 use ostler_agents::choice::Picks;
 use ostler_agents::{Layer, PresetError};
-use ostler_core::detector;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use ostler_core::{detector, judge};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
 
+use crate::policy::Policies;
 use crate::{Home, presets};
 
 /// Where a project keeps its settings, seen from its root.
@@ -28,6 +29,16 @@ pub struct Settings {
     pub project: Picks,
     /// How the detector judges.
     pub detector: detector::Settings,
+    /// Which dialogs are answered.
+    pub policy: Policies,
+    /// Where runs and breakers are kept.
+    pub store: StoreSettings,
+    /// What agents of runs are told of those before them.
+    pub pre_context: ostler_core::pre_context::Settings,
+    /// Who is asked when the detector is puzzled.
+    pub judge: judge::Settings,
+    /// What agents are told of a project.
+    pub context: ContextSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -39,6 +50,44 @@ struct UserFile {
     agents: AgentsTable,
     roles: BTreeMap<String, String>,
     detector: detector::Settings,
+    policy: Policies,
+    store: StoreSettings,
+    pre_context: ostler_core::pre_context::Settings,
+    #[serde(deserialize_with = "checked")]
+    judge: judge::Settings,
+    context: ContextSettings,
+}
+
+fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
+    let settings = judge::Settings::deserialize(written)?;
+    settings.check().map_err(D::Error::custom)?;
+    Ok(settings)
+}
+
+/// What agents are told of a project, and what is kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextSettings {
+    /// Most bytes of a context.
+    pub budget_bytes: usize,
+    /// Look for code that has to do with the task.
+    pub code_search: bool,
+    /// Keep a record of every session of an agent when it ends.
+    pub record_sessions: bool,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self { budget_bytes: ostler_agents::context::BUDGET, code_search: true, record_sessions: true }
+    }
+}
+
+/// Where runs and breakers are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreSettings {
+    /// A server that speaks the Redis protocol, for several machines; the daemon's own database without it.
+    pub url: Option<String>,
 }
 
 /// What a project's file can say.
@@ -64,6 +113,11 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
         Some(Ok(found)) => {
             settings.user = picks(&file, found.agents, found.roles);
             settings.detector = found.detector;
+            settings.policy = found.policy;
+            settings.store = found.store;
+            settings.pre_context = found.pre_context;
+            settings.judge = found.judge;
+            settings.context = found.context;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}
@@ -133,7 +187,7 @@ mod tests {
         assert_eq!(load(&home, &project), Settings::default());
         fs::write(
             home.settings(),
-            "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n",
+            "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n[judge]\nenabled = true\nagent = \"d\"\n",
         )
         .unwrap();
         fs::write(project.join(PROJECT_SETTINGS), "[agents]\ndefault = \"c\"\n").unwrap();
@@ -143,6 +197,8 @@ mod tests {
         assert_eq!(settings.project.default.as_deref(), Some("c"));
         assert_eq!(settings.detector.silence_ms, 7);
         assert_eq!(settings.detector.echo_ms, detector::Settings::default().echo_ms);
+        let judge = judge::Settings { enabled: true, agent: "d".into(), ..judge::Settings::default() };
+        assert_eq!(settings.judge, judge);
         assert_eq!(settings.problems, []);
         assert_eq!(load(&home, home.path()).project, Picks::default());
     }
@@ -163,6 +219,10 @@ mod tests {
             ("\n[detector]\nsilence_s = 2\n", ":3: detector.silence_s: unknown field"),
             ("[roles]\n\na = [1]\n", ":3: roles.a: "),
             ("[agents\n", ":1"),
+            ("\n[judge]\nenabled = true\n", ":2: judge: agent is missing"),
+            ("[judge]\nagent = \"a\"\nlimit_seconds = 0\n", ":1: judge: limit_seconds must be"),
+            ("[judge]\nafter_seconds = -1\n", ":2: judge.after_seconds: "),
+            ("[judge]\nafter = 1\n", ":2: judge.after: unknown field"),
         ];
         for (text, place) in table {
             fs::write(home.settings(), text).unwrap();
@@ -172,12 +232,14 @@ mod tests {
             assert_eq!(settings.user.broken, Some(told));
         }
         fs::remove_file(home.settings()).unwrap();
-        fs::write(project.join(PROJECT_SETTINGS), "[detector]\n").unwrap();
-        let settings = load(&home, &project);
-        assert!(settings.project.broken.unwrap().contains(":1: detector: unknown field"));
+        for table in ["detector", "judge"] {
+            fs::write(project.join(PROJECT_SETTINGS), format!("[{table}]\n")).unwrap();
+            let settings = load(&home, &project);
+            assert!(settings.project.broken.unwrap().contains(&format!(":1: {table}: unknown field")));
+        }
         fs::remove_file(project.join(PROJECT_SETTINGS)).unwrap();
         fs::create_dir(project.join(PROJECT_SETTINGS)).unwrap();
-        assert!(load(&home, &project).project.broken.unwrap().contains("not a regular file"));
+        assert!(load(&home, &project).project.broken.unwrap().contains("it is a directory"));
     }
 
     #[test]

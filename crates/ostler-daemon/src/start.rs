@@ -12,10 +12,10 @@ use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{Ending, NewSession, Session, StoreError};
 
-use crate::preparation::{self, Found, Why};
+use crate::preparation::{self, Found, Manner, Why};
 use crate::registry::Shared;
 use crate::session::{Command, Origin, ended_info, store_problem};
-use crate::{clock, hooks, identity};
+use crate::{clock, hooks, identity, policy, startup};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
@@ -57,14 +57,28 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     let agent = agent.map(|candidate| candidate.agent);
     let session = record(shared, &request, &cwd, agent.as_deref().map(|agent| &*agent.name), version).await?;
     let mut args: Vec<OsString> = request.args.into_iter().map(OsString::from).collect();
+    let mut hook = None;
     if let Some(agent) = agent.as_ref().filter(|_| told) {
         env = Launch::new(&agent.preset, false, None).environment(&env);
     } else if let Some(agent) = &agent {
-        let prepared =
-            preparation::prepare(shared, agent, &session, &mut args, &mut env, request.hooks).await;
-        if let Err(error) = prepared {
-            return Err(failed(shared, &session.id, format!("its hooks cannot be set up: {error}")).await);
+        if request.trust
+            && let Err(error) = policy::trust_folder(&shared.home, &cwd)
+        {
+            return Err(failed(shared, &session.id, format!("the trust cannot be recorded: {error}")).await);
         }
+        let (hooks, unattended) = (request.hooks, request.unattended);
+        let manner = Manner { hooks, unattended, trusted: policy::is_trusted(&shared.home, &cwd) };
+        match preparation::prepare(shared, agent, &session, &mut args, &mut env, manner).await {
+            Ok(context) => hook = context,
+            Err(error) => {
+                return Err(failed(shared, &session.id, format!("its hooks cannot be set up: {error}")).await);
+            }
+        }
+    }
+    // Behind a wrapper nobody knows whose arguments they would be.
+    let known = agent.as_deref().filter(|_| !told);
+    if let Err(error) = startup::record(shared, known, &session, &request.startup, hook, &mut args).await {
+        return Err(failed(shared, &session.id, store_problem(&error).message).await);
     }
     let size = Size::clamped(request.cols, request.rows);
     let spec = Spec {

@@ -15,7 +15,6 @@
 
 mod claims;
 mod find;
-mod hints;
 mod place;
 mod reader;
 mod remote;
@@ -28,9 +27,10 @@ mod watcher;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ostler_agents::transcript::{Decoder, SpecError, TranscriptSpec};
+use rustix::fs::inotify::WatchFlags;
 
+use crate::hints::{Hints, Sleeper};
 use claims::Claims;
-use hints::Hints;
 pub use place::{Place, TailState};
 use reader::Reader;
 pub use tail::{FileId, Position};
@@ -39,19 +39,23 @@ pub use watcher::{Batch, Watcher};
 /// What all transcripts of a daemon share.
 #[derive(Debug, Clone, Default)]
 pub struct Transcripts {
+    hints: Hints,
     shared: Arc<Shared>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Made when first needed, for it needs a runtime.
-    hints: Mutex<Option<Arc<Hints>>>,
     /// The rules that are in use: sessions of one agent share them.
     rules: Mutex<Vec<(Arc<TranscriptSpec>, Decoder)>>,
     claims: Claims,
 }
 
 impl Transcripts {
+    /// Transcripts of a daemon that hears of changed files here.
+    pub(crate) fn new(hints: Hints) -> Self {
+        Self { hints, shared: Arc::default() }
+    }
+
     /// Follows the transcript of a session, from where `resume` says that it was read to.
     ///
     /// Dropping the watcher ends it.
@@ -63,7 +67,7 @@ impl Transcripts {
     ) -> Result<Watcher, SpecError> {
         let (spec, decoder) = self.rules(spec)?;
         let reader = Reader::new(spec, decoder, place, self.shared.claims.clone(), resume);
-        Ok(Watcher::new(reader, self.hints()))
+        Ok(Watcher::new(reader, self.sleeper()))
     }
 
     fn rules(&self, spec: &TranscriptSpec) -> Result<(Arc<TranscriptSpec>, Decoder), SpecError> {
@@ -78,14 +82,17 @@ impl Transcripts {
         Ok(rules)
     }
 
-    fn hints(&self) -> Option<Arc<Hints>> {
-        let mut hints = self.shared.hints.lock().unwrap_or_else(PoisonError::into_inner);
-        if hints.is_none() {
-            match Hints::new() {
-                Ok(made) => *hints = Some(Arc::new(made)),
-                Err(error) => tracing::warn!(%error, "no word of changed files; looking from time to time"),
-            }
-        }
-        hints.clone()
+    fn sleeper(&self) -> Option<Sleeper> {
+        let flags = WatchFlags::MODIFY
+            | WatchFlags::ATTRIB
+            | WatchFlags::CREATE
+            | WatchFlags::MOVED_TO
+            | WatchFlags::DELETE_SELF
+            | WatchFlags::MOVE_SELF
+            | WatchFlags::DONT_FOLLOW;
+        let sleeper = self.hints.sleeper(flags).inspect_err(|error| {
+            tracing::warn!(%error, "no word of changed files; looking from time to time");
+        });
+        sleeper.ok()
     }
 }

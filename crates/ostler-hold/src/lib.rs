@@ -44,6 +44,6 @@ pub use exit::{BadExitFile, ExitRecord};
 pub use identity::{Identity, boot_id};
 pub use launch::{LaunchError, Launched, Launcher};
 pub use ring::{Remains, Ring, read_remains};
-pub use spawn::detach;
+pub use spawn::{detach, detach_while_we_live};
 pub use spec::{DEFAULT_RING, Spec};
 pub use tree::{DAEMON_MARK, SESSION_MARK};

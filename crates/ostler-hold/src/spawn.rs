@@ -95,6 +95,23 @@ pub fn detach(command: &mut Command) -> &mut Command {
     }
 }
 
+/// Like [`detach`], for a process that is not to outlive the thread that starts it.
+pub fn detach_while_we_live(command: &mut Command) -> &mut Command {
+    let parent = rustix::process::getpid();
+    // SAFETY: only system calls between fork and exec; nothing allocates or locks.
+    unsafe {
+        detach(command).pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            // Who died before that said nothing.
+            if rustix::process::getppid() == Some(parent) {
+                Ok(())
+            } else {
+                Err(io::Error::from(io::ErrorKind::Interrupted))
+            }
+        })
+    }
+}
+
 /// Marks every handle above the standard three to be closed by exec. Closing them here would also close the
 /// pipe on which the caller learns why exec failed.
 fn forget_handles() -> io::Result<()> {

@@ -5,8 +5,10 @@ use ostler_core::queue::Priority;
 use ostler_core::{Proof, SessionName, State};
 use serde::{Deserialize, Serialize};
 
+use crate::context::{ContextPlace, ContextRequest, SaveRequest};
 use crate::hook::HookReport;
 use crate::os_text::OsText;
+use crate::run::RunRequest;
 
 /// A request to the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,6 +57,15 @@ pub enum Request {
         wait: Proof,
         /// How it is to be delivered.
         terms: SendTerms,
+    },
+    /// Answers when a message is proven to have got so far, or never will.
+    Await {
+        /// The session's name or id.
+        name: String,
+        /// The message's id.
+        id: String,
+        /// Answer when this much is proven.
+        wait: Proof,
     },
     /// Lists messages.
     Messages {
@@ -111,6 +122,48 @@ pub enum Request {
     },
     /// Reports what an agent's hook saw; a frame with the payload follows.
     Hook(Box<HookReport>),
+    /// Begins a run.
+    Run(Box<RunRequest>),
+    /// Answers with a run when it is further than this version, or has ended.
+    RunStatus {
+        /// Its id, or the beginning of it.
+        id: String,
+        /// A version that is known already.
+        after: Option<u64>,
+    },
+    /// Lists runs.
+    Runs {
+        /// Ended ones too.
+        all: bool,
+    },
+    /// Ends a run.
+    CancelRun {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
+    /// Tells about the providers that runs have used.
+    Providers,
+    /// Says that a provider can be used again.
+    ResetProvider {
+        /// Which; all of them if nothing is said.
+        provider: Option<String>,
+    },
+    /// Puts the context of a project together.
+    Context(Box<ContextRequest>),
+    /// Tells what is kept of a project.
+    ContextRecords {
+        /// Which project.
+        place: ContextPlace,
+    },
+    /// Keeps something of a project.
+    SaveContext(Box<SaveRequest>),
+    /// Takes what ostler wrote out of a project's files.
+    ClearContext {
+        /// Which project.
+        place: ContextPlace,
+        /// Forget what is kept of it, too.
+        records: bool,
+    },
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.
@@ -173,6 +226,28 @@ pub struct StartRequest {
     pub open_files: u64,
     /// The caller's umask.
     pub umask: u32,
+    /// What the agent has to know and do from the start.
+    #[serde(default)]
+    pub startup: StartupRequest,
+    /// The folder is trusted: dialogs that ask for it are answered so.
+    #[serde(default)]
+    pub trust: bool,
+    /// The agent works without a person who approves.
+    #[serde(default)]
+    pub unattended: bool,
+}
+
+/// What an agent has to know and do from the start.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StartupRequest {
+    /// What it should do.
+    pub prompt: Option<String>,
+    /// What it should know.
+    pub context: Option<String>,
+    /// Who asks for it.
+    pub sender: String,
+    /// Say in the first line who speaks, and about what.
+    pub beacon: bool,
 }
 
 /// From where on output is shown.

@@ -1,5 +1,6 @@
 use ostler_core::delivery::Mode;
 use ostler_core::queue::Priority;
+use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
@@ -23,8 +24,8 @@ pub struct Terms {
     pub ack: bool,
     /// When it is of no use any more.
     pub expires: Option<Timestamp>,
-    /// A command of the agent, not a text for its model.
-    pub command: bool,
+    /// How it gets to its agent.
+    pub way: Way,
 }
 
 /// A message to be recorded.
@@ -120,7 +121,7 @@ pub enum Accepted {
 }
 
 const COLUMNS: &str = "session, id, seq, raw, sender, priority, mode, ack, expires_ms, state, proof, evidence, \
-                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), command";
+                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), way";
 
 fn moment(value: i64) -> Timestamp {
     Timestamp(value.cast_unsigned())
@@ -140,7 +141,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
             mode: Mode::from_name(&text(6)?).unwrap_or_default(),
             ack: row.get(7)?,
             expires: row.get::<_, Option<i64>>(8)?.map(moment),
-            command: row.get(19)?,
+            way: Way::from_name(&text(19)?).unwrap_or_default(),
         },
         state: MessageState::from_text(&text(9)?),
         proof: Proof::from_name(&text(10)?).unwrap_or_default(),
@@ -173,11 +174,11 @@ impl Store {
                 let same = body == message.body;
                 return Ok(if same { Accepted::Known(Box::new(known)) } else { Accepted::Conflict });
             }
-            let Terms { raw, sender, priority, mode, ack, expires, command } = &message.terms;
+            let Terms { raw, sender, priority, mode, ack, expires, way } = &message.terms;
             transaction
                 .prepare_cached(
                     "INSERT INTO messages (session, id, seq, body, state, created_ms, raw, sender, priority, mode, ack, \
-                     expires_ms, command) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                     expires_ms, way) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 )?
                 .execute(params![
                     message.session,
@@ -192,7 +193,7 @@ impl Store {
                     mode.as_str(),
                     ack,
                     expires.map(|expires| expires.0.cast_signed()),
-                    command,
+                    way.as_str(),
                 ])?;
             let event = NewEvent {
                 at: message.at,

@@ -1,15 +1,18 @@
 //! The command line, as a contract.
 
 mod messages;
+mod run;
+mod start;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use ostler_core::{SessionName, State};
-use ostler_screen::Size;
+use ostler_core::State;
 
 pub(crate) use messages::{Ack, Messages, Send};
+pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs};
+pub(crate) use start::{Start, Wrap};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
@@ -27,6 +30,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Give a task to whichever agent can do it, and check the work
+    Run(Box<Run>),
+    /// List runs, show one, wait for it, or end it
+    Runs {
+        #[command(subcommand)]
+        command: Runs,
+    },
+    /// Tell which providers can be used, or say that one can be again
+    Providers(Providers),
     /// Start an agent, or any program, under care
     Start(Start),
     /// List sessions
@@ -40,6 +52,8 @@ pub(crate) enum Command {
     Logs(Logs),
     /// Put a session in this terminal
     Attach(Attach),
+    /// Run an agent by hand, in this terminal, with the same care behind it
+    Wrap(Wrap),
     /// Give an agent a prompt, exactly once and with proof
     Send(Send),
     /// List messages, try them again, or take them back
@@ -70,6 +84,11 @@ pub(crate) enum Command {
     Hooks {
         #[command(subcommand)]
         command: Hooks,
+    },
+    /// Tell an agent what was done in a project before, and keep what it should know next time
+    Context {
+        #[command(subcommand)]
+        command: Context,
     },
     /// Report what happened in an agent (run by its hooks)
     #[command(hide = true)]
@@ -184,47 +203,6 @@ pub(crate) enum Agents {
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Start {
-    /// The agent (see: ostler agents list), or any program: a name on the PATH, or a path
-    #[arg(value_name = "AGENT")]
-    pub(crate) program: OsString,
-    /// The program is this agent, behind a wrapper such as npx, python -m or a container
-    #[arg(long = "as", value_name = "AGENT")]
-    pub(crate) agent: Option<String>,
-    /// What to call the session [default: the program's name]
-    #[arg(long)]
-    pub(crate) name: Option<SessionName>,
-    /// Where to start it [default: here]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Set a variable in its environment; may be given more than once
-    #[arg(long, value_name = "NAME=VALUE", value_parser = env_pair)]
-    pub(crate) env: Vec<(String, String)>,
-    /// Size of its terminal
-    #[arg(long, value_name = "COLSxROWS", default_value = "120x40")]
-    pub(crate) size: Size,
-    /// Record the session as an asciicast in its directory, up to this many MiB
-    #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "64")]
-    pub(crate) record: Option<u32>,
-    /// Do not set up the agent's hooks for this session
-    #[arg(long)]
-    pub(crate) no_hooks: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Arguments for the program
-    #[arg(last = true)]
-    pub(crate) args: Vec<OsString>,
-}
-
-fn env_pair(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("write it as NAME=VALUE".into()),
-    }
 }
 
 #[derive(Debug, Args)]
@@ -370,6 +348,70 @@ pub(crate) struct HookPlaces {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Context {
+    /// Print what an agent should know: what waits for it, the task, earlier work, code that has to do with it
+    Load {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// What is to be done; code that has to do with it is sought
+        #[arg(long, value_name = "TEXT")]
+        task: Option<String>,
+        /// Most bytes to print [default: `budget_bytes` in the settings, 8192]
+        #[arg(long, value_name = "BYTES")]
+        budget: Option<usize>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the records of a project, newest first
+    Show {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep a record of what was done
+    Save {
+        /// What was done, or - to read it from standard input
+        text: Option<String>,
+        /// Something that is left to do; may be given more than once
+        #[arg(long, value_name = "TEXT")]
+        open: Vec<String>,
+        /// The session it is about [default: the one this command runs in]
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        /// The project, by a directory in it [default: the session's, else here]
+        #[arg(long, value_name = "DIR", conflicts_with = "session")]
+        cwd: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take ostler's blocks out of the project's instructions files
+    Clear {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// Forget the records of the project, too
+        #[arg(long)]
+        records: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which project a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct ContextPlace {
+    /// The session whose project it is [default: the one this command runs in]
+    pub(crate) name: Option<String>,
+    /// The project, by a directory in it [default: the session's, else here]
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use ostler_core::Fact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::meaning::Meaning;
+
+/// Bytes of a hook's output that every agent is taken to read whole: some show their model a beginning of 2 kB.
+const CONTEXT_LIMIT: usize = 1_800;
 
 /// How an agent's hooks are set up, and what its events mean.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -43,6 +47,8 @@ pub struct HookSpec {
     pub cwd: Option<String>,
     /// Payloads that are about something else: a JSON pointer, and how the string there begins.
     pub ignore: BTreeMap<String, String>,
+    /// How many bytes of a hook's output the agent reads whole; a careful guess where it is not known.
+    pub context_limit: Option<usize>,
     /// What each event means, by the agent's name for it.
     pub events: BTreeMap<String, EventSpec>,
 }
@@ -116,6 +122,15 @@ pub struct TrustSpec {
 }
 
 impl HookSpec {
+    /// How many bytes of context a hook can give when a session begins, if one can.
+    pub fn context_at_start(&self) -> Option<usize> {
+        let starts = |event: &EventSpec| {
+            let fact = event.fact.as_ref().and_then(|meaning| meaning.fact.as_ref());
+            event.context.is_some() && fact == Some(&Fact::SessionStarted)
+        };
+        self.events.values().any(starts).then(|| self.context_limit.unwrap_or(CONTEXT_LIMIT))
+    }
+
     /// What is known of an event.
     pub(super) fn event(&self, name: &str) -> Option<&EventSpec> {
         self.events.get(name)

@@ -74,6 +74,20 @@ pub struct ProcessSample {
     pub children: u32,
     /// CPU time spent since the last look, in hundredths of one core.
     pub cpu_percent: u32,
+    /// Something was sent over the network and not answered.
+    pub awaits_answer: bool,
+}
+
+impl ProcessSample {
+    /// What goes on that is no wait for a person.
+    pub(super) fn work(self) -> Option<&'static str> {
+        match self {
+            Self { reads_terminal: true, .. } => None,
+            Self { children: 1.., .. } | Self { cpu_percent: 50.., .. } => Some("its processes are at work"),
+            Self { awaits_answer: true, .. } => Some("it waits for an answer from the network"),
+            _ => None,
+        }
+    }
 }
 
 /// Who reported a fact.
@@ -86,13 +100,15 @@ pub enum Reporter {
     Transcript,
     /// A structured connection.
     Transport,
+    /// A rule for the agent's screen, in its region.
+    Screen,
 }
 
 impl Reporter {
     /// What it is called in reasons.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Hook | Self::Transport => "hook",
+            Self::Hook | Self::Transport | Self::Screen => "hook",
             Self::Transcript => "transcript",
         }
     }
@@ -151,6 +167,7 @@ impl TurnRecord {
             Fact::SessionStarted
             | Fact::SessionEnded
             | Fact::SubagentEnded
+            | Fact::Said { .. }
             | Fact::Used(_)
             | Fact::Heartbeat => {}
         }

@@ -44,6 +44,10 @@ pub struct Settings {
     pub veto_expiry_ms: u32,
     /// A status that changes twice within this time, right after a start, has flickered.
     pub flicker_ms: u32,
+    /// Processes at work, where nothing better tells, are looked at again after this; each time after twice as long.
+    pub look_again_ms: u32,
+    /// And after this at the latest.
+    pub look_again_max_ms: u32,
     /// What each sign is worth.
     pub weights: Weights,
 }
@@ -69,6 +73,8 @@ impl Default for Settings {
             interrupt_confirm_ms: 1_500,
             veto_expiry_ms: 120_000,
             flicker_ms: 100,
+            look_again_ms: 2_000,
+            look_again_max_ms: 60_000,
             weights: Weights::default(),
         }
     }
@@ -90,6 +96,8 @@ pub struct Weights {
     pub reading: f32,
     /// Several signs agree.
     pub agreement: f32,
+    /// Another agent was asked, and said so.
+    pub judge: f32,
     /// From here on they are believed.
     pub threshold: f32,
 }
@@ -103,6 +111,7 @@ impl Default for Weights {
             ending: 0.20,
             reading: 0.95,
             agreement: 0.10,
+            judge: 0.70,
             threshold: 0.70,
         }
     }

@@ -1,25 +1,114 @@
-//! Signs that a turn began after a given moment.
+//! Signs that prove nothing alone, added up; and what is left when they do not suffice.
 
-use super::{Claim, Detector, TurnRecord};
-use crate::{State, Timestamp};
+use super::evidence::Finding;
+use super::weigh::{Ground, Weighed, rule};
+use super::{Detector, Sight, millis};
+use crate::{Asking, State, Timestamp};
 
 impl Detector {
-    /// What shows that the agent went to work after this moment, if anything does.
-    ///
-    /// That Enter was typed is no sign: it is what one wants to know the effect of.
-    pub fn went_to_work_since(&self, moment: Timestamp) -> Option<&'static str> {
-        let began = |record: &TurnRecord| record.open.is_some_and(|open| open.at >= moment);
-        let shown = self.reading.find(State::Working).is_some_and(|finding| !finding.general);
-        if self.claim.is_some_and(|claim| claim.at >= moment && claim.what != Claim::Idle) {
-            Some("program status")
-        } else if began(&self.hooks) {
-            Some("hook")
-        } else if began(&self.transcript) {
-            Some("transcript")
-        } else if shown && self.seen.working.is_some_and(|since| since >= moment) {
-            Some("screen")
-        } else {
-            None
+    /// No rule for this agent knows the screen. Signs are added up.
+    pub(super) fn signs(&self, ending: Option<&Finding>, now: Timestamp) -> Weighed {
+        let settings = &self.settings;
+        let quiet_since = self.activity.last.unwrap_or(self.born);
+        let flows =
+            self.activity.began.is_some_and(|began| quiet_since.since(began) >= millis(settings.flow_ms));
+        let pause = quiet_since.plus(millis(settings.pause_ms));
+        if now < pause {
+            // Before an agent is ready it draws much, and none of it is work.
+            if flows && (self.ready || !self.expectations.rules) {
+                return Weighed::new(State::Working, 0.5, "output flows").again(pause);
+            }
+            return self.hold("a moment ago something was written").again(pause);
         }
+        if let Some(until) = self.typed_into_until().filter(|until| now < *until) {
+            return self.hold("something was typed").again(until);
+        }
+        let patience = millis(self.patience_ms());
+        let stable_at = self.seen.reading.plus(patience);
+        let silent = quiet_since.plus(patience);
+        // What looks like the end is the end once it has looked so for as long.
+        let due = if ending.is_some() { silent.max(stable_at) } else { silent };
+        if now < due {
+            return self.hold("it is quiet").again(due);
+        }
+        let sample = self.sample.filter(|sample| sample.at >= self.activity.any.unwrap_or(self.born));
+        let judged = self.judged.filter(|judged| judged.at >= quiet_since).map(|judged| judged.what);
+        if let Some(work) = sample.and_then(|sample| sample.what.work()) {
+            // An agent that starts has much to do, and none of it is a turn.
+            let state = if self.ready || !self.expectations.rules { State::Working } else { State::Starting };
+            let weighed = Weighed::new(state, 0.6, work);
+            // What works cannot be idle, but it may ask something.
+            return match judged {
+                Some(State::Blocked) => self.judged(State::Blocked).and(work),
+                Some(State::Working) => weighed.and("judge: working"),
+                _ => weighed,
+            }
+            .on(Ground::Processes);
+        }
+        let weights = settings.weights;
+        let stable = stable_at <= now;
+        let complete = self.transcript.open.is_some_and(|open| !open.what);
+        let reads = sample.is_some_and(|sample| sample.what.reads_terminal);
+        let signs: Vec<(f32, String)> = [
+            Some((weights.silence, "it is silent".to_owned())),
+            stable.then(|| (weights.stable, "its screen is stable".to_owned())),
+            complete.then(|| (weights.transcript, "transcript: the turn is complete".to_owned())),
+            ending.map(|finding| (weights.ending, rule(finding))),
+            reads.then(|| (weights.reading, "it reads from the terminal".to_owned())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let sum: f32 = signs.iter().map(|(weight, _)| weight).sum();
+        let agreement = if signs.len() > 2 { weights.agreement } else { 0.0 };
+        let confidence = (sum + agreement).min(0.95);
+        let because: Vec<String> = signs.into_iter().map(|(_, sign)| sign).collect();
+        if confidence >= weights.threshold && (ending.is_some() || reads || complete) {
+            if let Some(failure) = self.fresh_failure() {
+                return Weighed::failed(failure, 0.6).unless(stable, stable_at);
+            }
+            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") }
+                .unless(stable, stable_at);
+        }
+        if let Some(state) = judged {
+            return because.into_iter().fold(self.judged(state), Weighed::and).unless(stable, stable_at);
+        }
+        self.unrecognised(now).unless(stable, stable_at)
+    }
+
+    /// Until when a program that was idle, and only echoed what was typed since, is idle still.
+    fn typed_into_until(&self) -> Option<Timestamp> {
+        let since = self.verdict.since;
+        let echoed = self.activity.last.is_none_or(|last| last <= since);
+        let idle = self.verdict.state == State::Idle && self.sight == Sight::Current;
+        let typed = self.typed.filter(|typed| *typed >= since && idle && echoed)?;
+        Some(typed.plus(millis(self.settings.silence_ms)))
+    }
+
+    /// How long it has to be quiet before that means anything: less where the screen came to look idle after the
+    /// last prompt, for it then looked otherwise in between.
+    fn patience_ms(&self) -> u32 {
+        let prompted = self.prompted.as_ref().map(|prompted| prompted.at);
+        let came_to_rest = self.seen.idle.zip(prompted).is_some_and(|(idle, prompted)| idle > prompted);
+        if came_to_rest { self.settings.pause_ms } else { self.settings.silence_ms }
+    }
+
+    /// Another agent said so, by the screen.
+    fn judged(&self, state: State) -> Weighed {
+        let weighed = Weighed::new(state, self.settings.weights.judge, format!("judge: {state}"));
+        let weighed = weighed.on(Ground::Nothing);
+        if state == State::Blocked { weighed.kind(Asking::Dialog.as_str()) } else { weighed }
+    }
+
+    fn unrecognised(&self, now: Timestamp) -> Weighed {
+        let deadline = self.born.plus(millis(self.settings.startup_deadline_ms));
+        if !self.ready && now < deadline {
+            return Weighed::new(State::Starting, 0.5, "no rule knows its screen yet")
+                .again(deadline)
+                .on(Ground::Nothing);
+        }
+        let unknown = Weighed::new(State::Unknown, 0.5, "no rule knows its screen");
+        let unknown = if self.ready { unknown } else { unknown.kind("unrecognised") };
+        unknown.on(Ground::Nothing)
     }
 }

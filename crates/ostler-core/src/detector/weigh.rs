@@ -1,8 +1,19 @@
 //! Weighing the evidence.
 
-use super::evidence::{At, Finding};
+use super::evidence::Finding;
 use super::{Detector, Sight, Verdict, millis};
 use crate::{State, Timestamp};
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// Something that tells.
+    Evidence,
+    /// Processes that are at work, and nothing that tells at what.
+    Processes,
+    /// Nothing, or the word of the judge.
+    Nothing,
+}
 
 /// The outcome of a weighing.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +25,7 @@ pub(super) struct Weighed {
     pub(super) until: Option<String>,
     /// When it may come out differently if nothing happens.
     pub(super) again: Option<Timestamp>,
-    /// A look at the processes could help.
-    pub(super) wants_sample: bool,
+    pub(super) ground: Ground,
 }
 
 impl Weighed {
@@ -27,7 +37,7 @@ impl Weighed {
             because: vec![because.into()],
             until: None,
             again: None,
-            wants_sample: false,
+            ground: Ground::Evidence,
         }
     }
 
@@ -56,8 +66,8 @@ impl Weighed {
         if settled { self } else { self.again(at) }
     }
 
-    pub(super) fn sample(self) -> Self {
-        Self { wants_sample: true, ..self }
+    pub(super) fn on(self, ground: Ground) -> Self {
+        Self { ground, ..self }
     }
 }
 
@@ -129,7 +139,7 @@ impl Detector {
     }
 
     /// A failure on the screen that was not there when the last prompt was given.
-    fn fresh_failure(&self) -> Option<&Finding> {
+    pub(super) fn fresh_failure(&self) -> Option<&Finding> {
         let old = |finding: &&Finding| {
             self.prompted.as_ref().is_some_and(|prompted| prompted.what.contains(&finding.print))
         };
@@ -182,102 +192,6 @@ impl Detector {
             return Weighed::new(finding.state, 0.85, rule(finding));
         }
         self.hold(rule(finding)).again(sure)
-    }
-
-    /// No rule for this agent knows the screen. Signs are added up.
-    fn signs(&self, ending: Option<&Finding>, now: Timestamp) -> Weighed {
-        let settings = &self.settings;
-        let quiet_since = self.activity.last.unwrap_or(self.born);
-        let flows =
-            self.activity.began.is_some_and(|began| quiet_since.since(began) >= millis(settings.flow_ms));
-        let pause = quiet_since.plus(millis(settings.pause_ms));
-        if now < pause {
-            // Before an agent is ready it draws much, and none of it is work.
-            if flows && (self.ready || !self.expectations.rules) {
-                return Weighed::new(State::Working, 0.5, "output flows").again(pause);
-            }
-            return self.hold("a moment ago something was written").again(pause);
-        }
-        if let Some(until) = self.typed_into_until().filter(|until| now < *until) {
-            return self.hold("something was typed").again(until);
-        }
-        let patience = millis(self.patience_ms());
-        let stable_at = self.seen.reading.plus(patience);
-        let silent = quiet_since.plus(patience);
-        // What looks like the end is the end once it has looked so for as long.
-        let due = if ending.is_some() { silent.max(stable_at) } else { silent };
-        if now < due {
-            return self.hold("it is quiet").again(due);
-        }
-        let sample = self.sample.filter(|sample| sample.at >= self.activity.any.unwrap_or(self.born));
-        if let Some(At { what: sample, .. }) = sample
-            && !sample.reads_terminal
-            && (sample.children > 0 || sample.cpu_percent >= 50)
-        {
-            // An agent that starts has much to do, and none of it is a turn.
-            let state = if self.ready || !self.expectations.rules { State::Working } else { State::Starting };
-            return Weighed::new(state, 0.6, "its processes are at work");
-        }
-        let weights = settings.weights;
-        let stable = stable_at <= now;
-        let complete = self.transcript.open.is_some_and(|open| !open.what);
-        let reads = sample.is_some_and(|sample| sample.what.reads_terminal);
-        let judged = self.judged.filter(|judged| judged.at >= quiet_since);
-        let signs: Vec<(f32, String)> = [
-            Some((weights.silence, "it is silent".to_owned())),
-            stable.then(|| (weights.stable, "its screen is stable".to_owned())),
-            complete.then(|| (weights.transcript, "transcript: the turn is complete".to_owned())),
-            ending.map(|finding| (weights.ending, rule(finding))),
-            reads.then(|| (weights.reading, "it reads from the terminal".to_owned())),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let sum: f32 = signs.iter().map(|(weight, _)| weight).sum();
-        let agreement = if signs.len() > 2 { weights.agreement } else { 0.0 };
-        let confidence = (sum + agreement).min(0.95);
-        let mut because: Vec<String> = signs.into_iter().map(|(_, sign)| sign).collect();
-        if confidence >= weights.threshold && (ending.is_some() || reads || complete) {
-            if let Some(failure) = self.fresh_failure() {
-                return Weighed::failed(failure, 0.6).unless(stable, stable_at);
-            }
-            return Weighed { because, ..Weighed::new(State::Idle, confidence, "") }
-                .unless(stable, stable_at);
-        }
-        if let Some(At { what, .. }) = judged {
-            because.insert(0, format!("judge: {what}"));
-            return Weighed { because, ..Weighed::new(what, 0.7, "") }.unless(stable, stable_at);
-        }
-        self.unrecognised(now).unless(stable, stable_at)
-    }
-
-    /// Until when a program that was idle, and only echoed what was typed since, is idle still.
-    fn typed_into_until(&self) -> Option<Timestamp> {
-        let since = self.verdict.since;
-        let echoed = self.activity.last.is_none_or(|last| last <= since);
-        let idle = self.verdict.state == State::Idle && self.sight == Sight::Current;
-        let typed = self.typed.filter(|typed| *typed >= since && idle && echoed)?;
-        Some(typed.plus(millis(self.settings.silence_ms)))
-    }
-
-    /// How long it has to be quiet before that means anything: less where the screen came to look idle after the
-    /// last prompt, for it then looked otherwise in between.
-    fn patience_ms(&self) -> u32 {
-        let prompted = self.prompted.as_ref().map(|prompted| prompted.at);
-        let came_to_rest = self.seen.idle.zip(prompted).is_some_and(|(idle, prompted)| idle > prompted);
-        if came_to_rest { self.settings.pause_ms } else { self.settings.silence_ms }
-    }
-
-    fn unrecognised(&self, now: Timestamp) -> Weighed {
-        let deadline = self.born.plus(millis(self.settings.startup_deadline_ms));
-        if !self.ready && now < deadline {
-            return Weighed::new(State::Starting, 0.5, "no rule knows its screen yet")
-                .again(deadline)
-                .sample();
-        }
-        let unknown = Weighed::new(State::Unknown, 0.5, "no rule knows its screen");
-        let unknown = if self.ready { unknown } else { unknown.kind("unrecognised") };
-        unknown.sample()
     }
 
     /// Nothing new is certain yet.

@@ -91,6 +91,37 @@ impl Connection {
         }
     }
 
+    pub(super) async fn await_message(
+        &mut self,
+        name: &str,
+        id: String,
+        wait: Proof,
+    ) -> Result<Result<Response, Problem>, FrameError> {
+        let (session, name) = match self.shared.find(name).await {
+            Ok(Found::Live(handle)) => {
+                let (answer, outcome) = oneshot::channel();
+                if handle.tell(Command::Await { id: id.clone(), wait, answer }).await.is_ok() {
+                    tokio::select! {
+                        outcome = outcome => if let Ok(message) = outcome {
+                            return Ok(Ok(response(message)));
+                        },
+                        left = self.left() => return Err(left),
+                    }
+                }
+                (handle.id, handle.name)
+            }
+            Ok(Found::Ended(session)) => (session.start.id, session.start.name),
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let (of, wanted) = (session, id.clone());
+        let found = self.shared.store.run(move |store| store.message(&of, &wanted)).await;
+        Ok(match found {
+            Ok(Some(message)) => Ok(response(message_info(&name, &message))),
+            Ok(None) => Err(Problem::new(ErrorKind::NotFound, format!("there is no message {id:?}"))),
+            Err(error) => Err(store_problem(&error)),
+        })
+    }
+
     pub(super) async fn messages(&self, name: Option<String>, all: bool) -> Result<Response, Problem> {
         let session = match name {
             None => None,

@@ -2,15 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, HookReport, MAX_HOOK_PAYLOAD};
-use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-use tokio::io::unix::AsyncFd;
+use rustix::fs::inotify::WatchFlags;
 
 use super::{claim, handle};
+use crate::hints::{Hints, Sleeper};
 use crate::registry::Shared;
 
 /// Longest file that is a report: the payload and its header.
@@ -22,35 +21,24 @@ const MAX_FILES: usize = 4_096;
 pub(crate) async fn replay_spool(shared: Shared) {
     let spool = shared.home.spool();
     // Watched before the first look, so that nothing falls between.
-    let watch = create_private(&spool).and_then(|()| watch(&spool));
+    let sleeper = create_private(&spool).and_then(|()| watch(&shared.hints, &spool));
     claim::forget_old(&shared.home);
     replay(&shared, &spool).await;
-    let watch = match watch {
-        Ok(watch) => watch,
+    match sleeper {
+        Ok(sleeper) => loop {
+            sleeper.woken().await;
+            replay(&shared, &spool).await;
+        },
         Err(error) => {
             tracing::warn!(%error, "the spool is not watched; its reports are heard by the next daemon");
-            return;
         }
-    };
-    loop {
-        let Ok(mut ready) = watch.readable().await else { return };
-        drained(watch.get_ref());
-        ready.clear_ready();
-        replay(&shared, &spool).await;
     }
 }
 
-#[expect(deprecated, reason = "its successor is unsafe, for handles that are not owned; this one is")]
-fn watch(spool: &Path) -> io::Result<AsyncFd<OwnedFd>> {
-    let watch = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-    inotify::add_watch(&watch, spool, WatchFlags::MOVED_TO | WatchFlags::ONLYDIR)?;
-    AsyncFd::new(watch)
-}
-
-/// Reads the news away; what counts is that there is some.
-fn drained(watch: &OwnedFd) {
-    let mut buffer = [0; 4_096];
-    while rustix::io::read(watch, &mut buffer).is_ok_and(|count| count > 0) {}
+fn watch(hints: &Hints, spool: &Path) -> io::Result<Sleeper> {
+    let mut sleeper = hints.sleeper(WatchFlags::MOVED_TO | WatchFlags::ONLYDIR)?;
+    let watched = sleeper.watch(&[spool.to_owned()]);
+    if watched.all { Ok(sleeper) } else { Err(io::Error::other("the kernel does not watch it")) }
 }
 
 /// Hears every report in the spool, oldest first.

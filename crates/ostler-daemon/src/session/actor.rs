@@ -1,13 +1,17 @@
 //! The task that owns a session.
 
 mod afterwards;
+mod answering;
 mod commands;
 mod conversation;
 mod delivering;
 mod ending;
+mod escalating;
 mod explaining;
 mod holder_link;
 mod hook_report;
+mod judging;
+mod listening;
 mod messages;
 mod observing;
 
@@ -15,6 +19,7 @@ use std::collections::BTreeMap;
 use std::process::Child;
 
 use ostler_agents::Observer;
+use ostler_core::judge;
 use ostler_core::lifecycle::{self, Lifecycle, Phase};
 use ostler_core::typing::Typing;
 use ostler_core::{Proof, State, Timestamp};
@@ -26,7 +31,10 @@ use ostler_store::{Ending, MessageState, Session, StoreError, Written};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+use self::answering::Answering;
 use self::conversation::Conversation;
+use self::judging::Judging;
+pub(crate) use self::messages::with_request;
 use super::deliveries::Deliveries;
 use super::output::Output;
 use super::{Command, SessionHandle};
@@ -62,6 +70,7 @@ pub(crate) struct Actor {
     known: Known,
     observer: Observer,
     conversation: Conversation,
+    judging: Judging,
     /// The rules are being read.
     learning: Option<JoinHandle<Known>>,
     /// What was last told in output that was there before us.
@@ -75,6 +84,11 @@ pub(crate) struct Actor {
     holder: Option<Child>,
     holder_pid: Option<u32>,
     deliveries: Deliveries,
+    answering: Option<Answering>,
+    /// When the agent last wished for its context.
+    wished: Option<Timestamp>,
+    /// What it has to know is in its instructions file.
+    in_file: bool,
     /// The last writes of an earlier daemon, by the place of their message in the order.
     resumable: Vec<(u64, Written)>,
     /// Why the terminal did not take the last write.
@@ -116,6 +130,8 @@ enum Woken {
     Learnt(Option<Known>),
     /// The agent wrote something down.
     Conversation(Batch),
+    /// The judge was asked, or has answered.
+    Judge(judge::Event),
     Deadline,
 }
 
@@ -140,7 +156,7 @@ impl Actor {
             Origin::Recovered => Output::recovered(dir.clone(), size),
         };
         let known = Known::default();
-        let (observer, since, read) = observing::observer(&known, record.memory.as_deref());
+        let (observer, since, conversation) = observing::observer(&known, record.memory.as_deref());
         let actor = Self {
             lifecycle: Lifecycle::recorded(record.stop_requested),
             since: since.unwrap_or(record.start.created),
@@ -150,7 +166,8 @@ impl Actor {
             old_signals: Vec::new(),
             ticks: None,
             learning: None,
-            conversation: Conversation::resumed(read),
+            conversation,
+            judging: Judging::default(),
             shared,
             record,
             dir,
@@ -161,6 +178,9 @@ impl Actor {
             holder: None,
             holder_pid: None,
             deliveries: Deliveries::default(),
+            answering: None,
+            wished: None,
+            in_file: false,
             resumable: Vec::new(),
             why_refused: None,
             stoppers: Vec::new(),
@@ -212,6 +232,7 @@ impl Actor {
                 Woken::Edited => self.learn_rules(),
                 Woken::Learnt(known) => self.on_rules(known).await,
                 Woken::Conversation(batch) => self.on_conversation(batch).await,
+                Woken::Judge(event) => self.on_judge(event).await,
                 Woken::Deadline => self.on_deadline().await,
             }
         }
@@ -221,7 +242,7 @@ impl Actor {
     async fn wait(&mut self) -> Woken {
         let deadline = self.deadline();
         let listens = self.listens();
-        let Self { commands, link, connecting, editions, learning, conversation, .. } = self;
+        let Self { commands, link, connecting, editions, learning, conversation, judging, .. } = self;
         // People first: a program that floods its terminal must not keep those who look at it waiting.
         let woken = tokio::select! {
             biased;
@@ -231,6 +252,7 @@ impl Actor {
             Some(known) = async { Some(learning.as_mut()?.await) } => Woken::Learnt(known.ok()),
             Some(result) = async { Some(link.as_mut()?.ready().await) } => Woken::Link(result),
             Some(batch) = conversation.news() => Woken::Conversation(batch),
+            Some(event) = judging.news() => Woken::Judge(event),
             Some(result) = async { Some(connecting.as_mut()?.await) } => {
                 Woken::Connected(result.unwrap_or(Err(LinkError::Silent)))
             }
@@ -260,6 +282,8 @@ impl Actor {
             self.inspectors.first().map(|(until, _)| *until),
             self.observing_until(),
             self.delivering_until(),
+            self.answering_until(),
+            self.judging.deadline(),
         ]
         .into_iter()
         .flatten()
@@ -281,6 +305,9 @@ impl Actor {
         if self.deliveries.person.is_some_and(|until| now >= until) {
             self.deliveries.person = None;
         }
+        if self.judging.deadline().is_some_and(|at| now >= at) {
+            self.on_judge(judge::Event::Tick).await;
+        }
         if self.leave_at.is_some_and(|at| now >= at) {
             // The holder had its time.
             self.leave_at = None;
@@ -295,6 +322,7 @@ impl Actor {
         self.live(lifecycle::Event::Tick).await;
         let actions = self.typing.tick(now);
         self.perform_typing(actions).await;
+        self.answer_dialog().await;
         self.deliver(None).await;
     }
 
@@ -325,6 +353,8 @@ impl Actor {
             tracing::info!(session = %self.record.start.name, from = %before, to = %state, ?kind, ?because, "state");
         }
         self.publish();
+        // Nobody is asked about a program that cannot be seen.
+        self.consult().await;
     }
 
     /// When the observer wants to look again; of a program that is gone there is nothing to see.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ostler_agents::{Body, Input, Placeholder};
 use ostler_core::delivery::{Delivery, Policy, Shut, Situation, Witness, Write};
 use ostler_core::queue::{self, Waiting};
+use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Timestamp};
 use ostler_protocol::MessageInfo;
 use ostler_screen::SafeText;
@@ -34,6 +35,8 @@ pub(super) struct Open {
     /// The same, as it can be recognised.
     pub(super) body: Body,
     pub(super) delivery: Delivery,
+    /// The text is in a file.
+    pub(super) by_file: bool,
     /// How often its beginning stood on the screen before it was typed.
     pub(super) echoes: usize,
     /// When its Enter was typed.
@@ -44,7 +47,7 @@ impl Open {
     /// Takes in how text is put into the agent.
     pub(super) fn learn(&mut self, input: &Input) {
         let plain = self.plain.as_str();
-        let typed = if self.message.terms.command { plain.into() } else { input.literally(plain) };
+        let typed = if self.message.terms.way == Way::Command { plain.into() } else { input.literally(plain) };
         self.text = SafeText::new(&typed);
         self.body = Body::new(&typed);
     }
@@ -128,7 +131,8 @@ impl Deliveries {
     }
 
     fn waiting(&self, steady: Timestamp) -> impl Iterator<Item = Waiting> {
-        self.open.values().filter(|open| !open.message.terms.raw).map(move |open| Waiting {
+        let typed = |open: &&Open| !open.message.terms.raw && !open.delivery.is_given();
+        self.open.values().filter(typed).map(move |open| Waiting {
             order: open.message.seq,
             priority: open.message.terms.priority,
             mode: open.message.terms.mode,
@@ -179,6 +183,11 @@ impl Deliveries {
         while self.recent.len() > RECENT {
             self.recent.pop_front();
         }
+    }
+
+    /// What was typed of late, or is about to be.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.open.values().map(|open| open.plain.to_string()).collect()
     }
 
     /// Why a message is not typed now.

@@ -71,6 +71,7 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
             .clone()
             .unwrap_or_else(|| program.rsplit('/').next().unwrap_or(program).to_owned()),
         agent_version: start.agent_version.clone(),
+        preset: start.agent.clone(),
         pid: session.pid,
         state: State::Unknown,
         kind: None,

@@ -1,16 +1,15 @@
 //! The part of a watcher that sleeps.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_core::Fact;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::hints::{Hints, Sleeper};
 use super::place::TailState;
 use super::reader::{Reader, Step};
+use crate::hints::Sleeper;
 
 /// Between two looks at one transcript: an agent that writes all the time is read in pieces.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -65,11 +64,11 @@ enum Work {
 }
 
 impl Watcher {
-    pub(super) fn new(reader: Reader, hints: Option<Arc<Hints>>) -> Self {
+    pub(super) fn new(reader: Reader, sleeper: Option<Sleeper>) -> Self {
         Self {
             given: reader.state(),
             work: Work::Due(Box::new(reader)),
-            sleeper: hints.map(|hints| hints.sleeper()),
+            sleeper,
             named: None,
             active: false,
             reliable: false,

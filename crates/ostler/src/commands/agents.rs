@@ -9,7 +9,7 @@ mod which;
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use ostler_agents::choice::Standing;
 use ostler_daemon::identity::{Identity, identify};
 use ostler_daemon::presets::{self, Presets};
 use ostler_daemon::settings::{self, Settings};
-use ostler_daemon::{Home, choice};
+use ostler_daemon::{Home, choice, judge};
 
 use crate::cli::Agents;
 use crate::error::{CommandError, Kind};
@@ -46,12 +46,20 @@ struct Here {
 impl Here {
     /// Looks around, and tells what is wrong with the files that were found.
     fn look() -> Result<Self, CommandError> {
+        Self::look_in(std::env::current_dir()?)
+    }
+
+    fn look_in(cwd: PathBuf) -> Result<Self, CommandError> {
         let home = client::home()?;
-        let cwd = std::env::current_dir()?;
         let presets = presets::load(&home, &cwd);
         let settings = settings::load(&home, &cwd);
         for problem in presets.registry.problems().iter().chain(&settings.problems) {
             tell(&problem.to_string());
+        }
+        if settings.judge.enabled
+            && let Err(reason) = judge::appoint(&settings.judge.agent, &presets.registry)
+        {
+            tell(&format!("{}: judge.agent: {reason}", home.settings().display()));
         }
         for untrusted in &presets.untrusted {
             let file = untrusted.file.display();
@@ -81,13 +89,42 @@ impl Here {
     }
 }
 
+/// The agent that runs in a directory where nobody names one.
+pub(super) fn chosen(role: Option<&str>, cwd: &Path) -> Result<String, CommandError> {
+    let here = Here::look_in(cwd.to_owned())?;
+    let ask = choice::Ask { agent: None, role, env: &here.env, cwd: &here.cwd };
+    let choice = runtime()?.block_on(choice::choose(&here.home, &here.presets.registry, &here.settings, ask));
+    match choice {
+        Ok(chosen) => Ok(chosen.choice.agent.name.clone()),
+        Err(none) => Err(CommandError::new(Kind::Failed, none.reason).hint(none.hint)),
+    }
+}
+
+/// The agents that are installed, the best first.
+pub(super) fn installed(cwd: &Path) -> Result<Vec<String>, CommandError> {
+    let here = Here::look_in(cwd.to_owned())?;
+    let mut found: Vec<(i32, String)> = here
+        .presets
+        .registry
+        .agents()
+        .filter(|agent| matches!(here.standing(agent), Standing::Installed(_)))
+        .map(|agent| (-agent.preset.priority, agent.name.clone()))
+        .collect();
+    found.sort();
+    if found.is_empty() {
+        return Err(CommandError::new(Kind::Failed, "no agent is installed")
+            .hint("install one, or name a program that ostler has a preset for with --agent"));
+    }
+    Ok(found.into_iter().map(|(_, name)| name).collect())
+}
+
 /// Files other than those that come with ostler.
 fn own_files(agent: &Agent) -> Vec<&str> {
     agent.files.iter().map(String::as_str).filter(|file| file.starts_with('/')).collect()
 }
 
 /// Tells something that is no part of the answer.
-fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", output::plain(text));
 }
 

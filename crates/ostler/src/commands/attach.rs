@@ -39,19 +39,33 @@ enum End {
 }
 
 pub(crate) fn run(args: &Attach) -> Result<ExitCode, CommandError> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(CommandError::new(Kind::Usage, "attach needs a terminal")
-            .hint("`ostler screen` and `ostler logs -f` work without one"));
+    need_terminal("attach", "`ostler screen` and `ostler logs -f` work without one")?;
+    attach(args)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to go on where there is no terminal.
+pub(super) fn need_terminal(command: &str, hint: &str) -> Result<(), CommandError> {
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return Ok(());
     }
+    Err(CommandError::new(Kind::Usage, format!("{command} needs a terminal")).hint(hint))
+}
+
+/// Puts a session in this terminal until the person leaves, or it ends; returns the session if it did.
+pub(super) fn attach(args: &Attach) -> Result<Option<SessionInfo>, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (name, end) = runtime.block_on(async { Attachment::open(args)?.run().await })?;
     match end {
-        End::Detached => output::print(&format!("[left {name}; it goes on]\n"))?,
+        End::Detached => {
+            output::print(&format!("[left {name}; it goes on]\n"))?;
+            Ok(None)
+        }
         End::Session(session) => {
             output::print(&format!("[{} has ended: {}]\n", session.name, session.because.join("; ")))?;
+            Ok(Some(*session))
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 struct Attachment<'a> {
@@ -255,7 +269,7 @@ fn write_terminal(bytes: &[u8]) -> Result<(), CommandError> {
     Ok(stdout.write_all(bytes).and_then(|()| stdout.flush())?)
 }
 
-fn terminal_size() -> Size {
+pub(super) fn terminal_size() -> Size {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .ok()
         .filter(|size| size.ws_col > 0 && size.ws_row > 0)

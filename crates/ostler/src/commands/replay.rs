@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use flate2::read::MultiGzDecoder;
 use ostler_agents::{Agent, Change, Reader, Registry, RuleBook, replay, settings_for};
-use ostler_core::detector::Settings;
 use ostler_screen::asciicast::{EventKind, Recording};
 use ostler_screen::{Screen, Size};
 use semver::Version;
 use serde::Serialize;
 
+use super::agents::tell;
 use crate::cli::Replay;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
@@ -38,7 +38,12 @@ struct Line<'a> {
 
 pub(crate) fn run(args: &Replay) -> Result<ExitCode, CommandError> {
     let cwd = std::env::current_dir()?;
-    let presets = ostler_daemon::presets::load(&client::home()?, &cwd);
+    let home = client::home()?;
+    let presets = ostler_daemon::presets::load(&home, &cwd);
+    let settings = ostler_daemon::settings::load(&home, &cwd);
+    for problem in &settings.problems {
+        tell(&problem.to_string());
+    }
     let mut books: Vec<(String, Option<Version>, Arc<RuleBook>)> = Vec::new();
     for file in &args.files {
         let recording = read(file)?;
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &Replay) -> Result<ExitCode, CommandError> {
             show(&recording, book, at)?;
             continue;
         }
-        let settings = settings_for(agent, Settings::default());
+        let settings = settings_for(agent, settings.detector);
         let expectations = if args.mute {
             agent.expectations_unanswered(version.as_ref())
         } else {

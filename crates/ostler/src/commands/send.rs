@@ -83,8 +83,12 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
     }
     let (state, shown) = surroundings(&message.session);
     if let Some(failure) = &message.failure {
-        let word = if message.state == "uncertain" { "uncertain" } else { "not delivered" };
-        let text = format!("the message is {word}: {failure}{shown}");
+        let word = match (message.state.as_str(), message.raw) {
+            ("uncertain", _) => "is uncertain",
+            (_, true) => "was not typed",
+            (_, false) => "was not delivered",
+        };
+        let text = format!("the message {word}: {failure}{shown}");
         return Err(CommandError::new(Kind::Failed, text)
             .hint(format!("ostler messages retry {} tries again", message.id)));
     }
@@ -92,7 +96,7 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
     let why = message.waits_for.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let text = format!("the message is {}, not yet {}{why}{shown}", message.proof.as_str(), wait.as_str());
     Err(CommandError::new(kind, text).hint(format!(
-        "it stays with ostler and is delivered when it can be; ask again with --id {0}, or: ostler messages drop {0}",
+        "it stays queued and is delivered when it can be; ask again with --id {0}, or: ostler messages drop {0}",
         message.id
     )))
 }
@@ -105,6 +109,11 @@ fn surroundings(name: &str) -> (Option<State>, String) {
     let last = &rows[rows.len().saturating_sub(SHOWN_ROWS)..];
     let shown: String = last.iter().map(|row| format!("\n  | {row}")).collect();
     (Some(session.state), format!("\nthe session is {}; its screen ends with:{shown}", session.state))
+}
+
+/// The end of a session's screen, for an error.
+pub(super) fn screen_end(name: &str) -> String {
+    surroundings(name).1
 }
 
 /// A message whose fate is not known may be recorded: sent again under its id, it is not typed twice.

@@ -1,45 +1,84 @@
 //! `ostler start`
 
+use std::io::Read;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use ostler_protocol::{OsText, Request, StartRequest};
+use ostler_core::State;
+use ostler_protocol::{
+    ContextPlace, ContextRequest, MessageInfo, OsText, Proof, Request, Response, SessionInfo, StartRequest,
+    StartupRequest,
+};
+use serde::Serialize;
 
+use super::messages;
 use crate::cli::Start;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
 const MIB: u64 = 1 << 20;
+/// How often a session is looked at while it is waited for.
+const GLANCE: Duration = Duration::from_millis(500);
+/// Seconds that a dialog may stand before a person is called.
+const PATIENCE: i64 = 5;
 /// How often a start that a dying daemon cut short is tried.
 const TRIES: u32 = 10;
 
-pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
+/// Longest context.
+const MAX_CONTEXT: u64 = 1 << 20;
+/// A program that dies within this time is told about at once.
+const EARLY_DEATH: Duration = Duration::from_millis(400);
+
+/// What programs are told.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    session: &'a SessionInfo,
+    /// What became of prompt and context.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    startup: Vec<MessageInfo>,
+}
+
+pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
     let here = std::env::current_dir().map_err(|error| {
         CommandError::new(Kind::Failed, format!("the current directory is not there: {error}"))
     })?;
-    let cwd = args.cwd.map_or_else(|| here.clone(), |cwd| here.join(cwd));
+    let cwd = args.cwd.take().map_or_else(|| here.clone(), |cwd| here.join(cwd));
     let cwd = cwd.canonicalize().unwrap_or(cwd);
-    let text = |(name, value): &(String, String)| (OsText::from(name), OsText::from(value));
-    let mut request = StartRequest {
-        id: client::fresh_id(),
-        program: OsText::from(&args.program),
-        args: args.args.iter().map(OsText::from).collect(),
-        agent: args.agent,
-        hooks: !args.no_hooks,
-        name: args.name,
-        cwd: OsText::from(&cwd),
-        env: client::environment().iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        extra_env: args.env.iter().map(text).collect(),
-        cols: args.size.cols,
-        rows: args.size.rows,
-        record: args.record.map_or(0, |mib| u64::from(mib) * MIB),
-        open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(0),
-        umask: umask(),
-    };
+    let request = request(&mut args, &cwd)?;
+    let asks = request.startup.prompt.is_some() || request.startup.context.is_some();
+    let session = begin(request)?;
+    let wait = asks && !args.no_wait;
+    let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
+    let messages = if wait { await_startup(&session, deadline)? } else { Vec::new() };
+    // An agent that dies at once is told about; of any other program that is nobody's business but its own.
+    let session = if session.preset.is_some() { early(&session) } else { session };
+    if args.json {
+        output::json(&Answer { session: &session, startup: messages.clone() })?;
+    } else {
+        output::print(&format!("{}\n", session.name))?;
+        for message in &messages {
+            output::print(&format!("  {}", messages::line(message)))?;
+        }
+    }
+    verdict(&session, &messages, wait)
+}
+
+/// Starts a session for somebody who is about to look at it.
+pub(super) fn begin_in_terminal(mut args: Start) -> Result<SessionInfo, CommandError> {
+    let cwd = std::env::current_dir()?;
+    let request = request(&mut args, &cwd)?;
+    begin(request)
+}
+
+/// Starts the session, whatever happens to the daemon meanwhile.
+fn begin(mut request: StartRequest) -> Result<SessionInfo, CommandError> {
     let mut tries = TRIES;
-    let session = loop {
+    loop {
         let session = super::session(client::call(&Request::Start(Box::new(request.clone())))?)?;
         if session.kind.as_deref() != Some("failed") {
-            break session;
+            return Ok(session);
         }
         // The daemon died between recording the session and starting it: nothing ran, so it can be asked anew.
         tries -= 1;
@@ -47,13 +86,153 @@ pub(crate) fn run(args: Start) -> Result<ExitCode, CommandError> {
             return Err(CommandError::new(Kind::Failed, session.because.join("; ")));
         }
         request.id = client::fresh_id();
-    };
-    if args.json {
-        output::json(&session)?;
-    } else {
-        output::print(&format!("{}\n", session.name))?;
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
+    let text = |(name, value): &(String, String)| (OsText::from(name), OsText::from(value));
+    let program = match args.program.clone() {
+        Some(program) => program,
+        None => super::agents::chosen(args.role.as_deref(), cwd)?.into(),
+    };
+    let given = args.context.as_deref().map(read_context).transpose()?;
+    let known = if args.recall { recalled(cwd, args.prompt.as_deref())? } else { None };
+    let context = match (given, known) {
+        (Some(given), Some(known)) => Some(format!("{}\n\n{known}", given.trim_end())),
+        (given, known) => given.or(known),
+    };
+    Ok(StartRequest {
+        id: client::fresh_id(),
+        program: OsText::from(&program),
+        args: args.args.iter().map(OsText::from).collect(),
+        agent: args.agent.clone(),
+        hooks: !args.no_hooks,
+        name: args.name.clone(),
+        cwd: OsText::from(cwd),
+        env: client::environment().iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        extra_env: args.env.iter().map(text).collect(),
+        cols: args.size.cols,
+        rows: args.size.rows,
+        record: args.record.map_or(0, |mib| u64::from(mib) * MIB),
+        open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(0),
+        umask: umask(),
+        startup: StartupRequest {
+            prompt: args.prompt.take().filter(|prompt| !prompt.trim().is_empty()),
+            context,
+            sender: sender(),
+            beacon: !args.no_beacon,
+        },
+        trust: args.trust,
+        unattended: args.unattended,
+    })
+}
+
+/// What is known of the project.
+fn recalled(cwd: &Path, task: Option<&str>) -> Result<Option<String>, CommandError> {
+    let place = ContextPlace { session: None, cwd: OsText::from(cwd), inside: false };
+    let request = ContextRequest { place, task: task.map(str::to_owned), budget: None };
+    match client::call(&Request::Context(Box::new(request)))? {
+        Response::Context(found) => Ok(Some(found.text.clone()).filter(|text| !text.is_empty())),
+        _ => Err(super::unexpected()),
+    }
+}
+
+/// Who starts it: a session of ours, or a person.
+fn sender() -> String {
+    let name = |variable: &str| std::env::var(variable).ok().filter(|name| !name.is_empty());
+    name("OSTLER_SESSION").or_else(|| name("USER")).unwrap_or_else(|| "user".into())
+}
+
+fn read_context(file: &Path) -> Result<String, CommandError> {
+    let mut text = String::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().take(MAX_CONTEXT + 1).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|found| found.take(MAX_CONTEXT + 1).read_to_string(&mut text))
+    };
+    let name = file.display();
+    read.map_err(|error| {
+        CommandError::new(Kind::Usage, format!("the context {name} cannot be read: {error}"))
+    })?;
+    if text.len() as u64 > MAX_CONTEXT {
+        let message = format!("the context {name} is longer than {MAX_CONTEXT} bytes");
+        return Err(CommandError::new(Kind::Usage, message)
+            .hint("give a shorter one, and name the files to read in it"));
+    }
+    Ok(text)
+}
+
+/// Waits until the agent has taken prompt and context, a person is needed, or it takes too long.
+fn await_startup(session: &SessionInfo, deadline: Instant) -> Result<Vec<MessageInfo>, CommandError> {
+    let list = Request::Messages { name: Some(session.id.clone()), all: true };
+    let Response::Messages { messages } = client::call(&list)? else { return Err(super::unexpected()) };
+    let mut awaited = Vec::new();
+    for message in messages {
+        let await_ =
+            Request::Await { name: session.id.clone(), id: message.id.clone(), wait: Proof::Submitted };
+        awaited.push(loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match client::call_with(&await_, None, Some(left.min(GLANCE))) {
+                Ok(Response::Message(message)) => break *message,
+                Ok(_) => return Err(super::unexpected()),
+                Err(error) if error.kind == Kind::TimedOut => {
+                    if left.is_zero() || needs_person(&session.id) {
+                        break message;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        });
+    }
+    Ok(awaited)
+}
+
+fn needs_person(id: &str) -> bool {
+    status(id).is_some_and(|session| {
+        // A dialog that the policy answers is gone soon.
+        let since = jiff::Timestamp::now().duration_since(session.since);
+        session.state == State::Blocked && since.as_secs() >= PATIENCE
+    })
+}
+
+fn status(id: &str) -> Option<SessionInfo> {
+    client::call(&Request::Status { name: id.to_owned() }).and_then(super::session).ok()
+}
+
+/// The session after the moment in which programs that cannot run die.
+fn early(session: &SessionInfo) -> SessionInfo {
+    let wait = Request::Wait { name: session.id.clone(), states: vec![State::Exited] };
+    match client::call_with(&wait, None, Some(EARLY_DEATH)) {
+        Ok(Response::Session(session)) => *session,
+        _ => status(&session.id).unwrap_or_else(|| session.clone()),
+    }
+}
+
+fn verdict(session: &SessionInfo, messages: &[MessageInfo], wait: bool) -> Result<ExitCode, CommandError> {
+    let name = &session.name;
+    if session.state == State::Exited
+        && (wait || session.exit.as_ref().is_some_and(|exit| exit.status != Some(0)))
+    {
+        let message =
+            format!("{name} ended at once: {}{}", session.because.join("; "), super::send::screen_end(name));
+        return Err(
+            CommandError::new(Kind::Failed, message).hint(format!("ostler logs {name} shows what it said"))
+        );
+    }
+    let Some(open) = messages.iter().find(|message| message.proof < Proof::Submitted) else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let shown = super::send::screen_end(name);
+    if let Some(failure) = &open.failure {
+        return Err(CommandError::new(
+            Kind::Failed,
+            format!("what it should know or do did not arrive: {failure}{shown}"),
+        ));
+    }
+    let kind = if session.state == State::Blocked { Kind::Blocked } else { Kind::TimedOut };
+    let what = if kind == Kind::Blocked { "a person is needed" } else { "it takes long" };
+    Err(CommandError::new(kind, format!("{name} has not taken everything yet, {what}{shown}"))
+        .hint(format!("ostler attach {name}; what it should know and do is delivered when it can be")))
 }
 
 /// This process's umask, read without changing it.

@@ -5,9 +5,12 @@
 mod agents;
 mod attach;
 mod basics;
+mod context;
 mod hooks;
 mod hostile;
+mod judge;
 mod kill;
+mod sandbox;
 mod states;
 mod support;
 mod trouble;

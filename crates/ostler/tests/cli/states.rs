@@ -1,6 +1,8 @@
 //! What an agent is doing, as users hear of it.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
 
 use serde_json::Value;
 
@@ -141,6 +143,34 @@ fn a_shell_that_reads_from_its_terminal_is_idle_and_one_that_sleeps_is_not() {
 }
 
 #[test]
+fn a_child_that_ends_without_a_word_is_noticed() {
+    let home = TestHome::new();
+    let fifo = home.scratch().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    home.start_sh("a", &format!("echo busy; (read x < {}); read y", fifo.display()));
+    until("its child is seen", || {
+        home.status("a")["because"].to_string().contains("processes are at work").then_some(())
+    });
+    fs::write(&fifo, "\n").unwrap();
+    let idle = wait(&home, "idle");
+    assert!(idle["because"].to_string().contains("reads from the terminal"), "{idle}");
+}
+
+#[test]
+fn a_program_that_waits_for_the_network_is_working() {
+    let home = TestHome::new();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo question >&3; echo asked; exec sleep 600");
+    home.ok(["start", "bash", "--name", "a", "--", "-c", &script]);
+    let (mut connection, _) = server.accept().unwrap();
+    let working = wait(&home, "working");
+    assert_eq!(working["because"][0], "it waits for an answer from the network");
+    connection.write_all(b"answer\n").unwrap();
+    until("the answer is noticed", || (home.status("a")["state"] != "working").then_some(()));
+}
+
+#[test]
 fn a_recording_replays_to_what_was_said_live() {
     let home = home_with_agent();
     let path = format!("{}:{}", home.scratch().display(), std::env::var("PATH").unwrap());
@@ -163,6 +193,15 @@ fn a_recording_replays_to_what_was_said_live() {
         "{states:?}"
     );
     assert!(!fs::read_to_string(&cast).unwrap().contains("\"i\",\"!work"), "what was typed is not kept");
+    // The user's settings count here too.
+    let settings = home.path().join("config/config.toml");
+    fs::write(&settings, "[detector]\nstartup_confirm_ms = 600000\n").unwrap();
+    let patient: Value = serde_json::from_str(replayed().lines().nth(1).unwrap()).unwrap();
+    assert_eq!(patient["state"], "working");
+    fs::write(&settings, "[detector]\nstartup = 1\n").unwrap();
+    let wrong = home.run(["replay", &cast, "--json"]);
+    assert!(wrong.err.contains("config.toml:2: detector.startup: unknown field"), "{wrong:?}");
+    assert_eq!(wrong.ok(), first);
 }
 
 #[test]

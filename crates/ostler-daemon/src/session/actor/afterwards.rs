@@ -5,8 +5,11 @@ use ostler_core::lifecycle::Phase;
 use ostler_protocol::{ErrorKind, MessageInfo, Problem};
 use ostler_store::{Message, MessageState};
 
+use tokio::sync::oneshot;
+
 use super::{Actor, store_problem};
 use crate::clock;
+use crate::session::deliveries::Waiter;
 
 impl Actor {
     async fn stored(&self, id: &str) -> Result<Message, Problem> {
@@ -14,6 +17,14 @@ impl Actor {
         let found = self.shared.store.run(move |store| store.message(&session, &wanted)).await;
         let missing = || Problem::new(ErrorKind::NotFound, format!("there is no message {id:?}"));
         found.map_err(|error| store_problem(&error))?.ok_or_else(missing)
+    }
+
+    /// Somebody waits for a message; if there is none, the answer's sender is dropped.
+    pub(super) async fn on_await(&mut self, id: String, wants: Proof, answer: oneshot::Sender<MessageInfo>) {
+        if let Ok(message) = self.stored(&id).await {
+            self.deliveries.waiters.entry(id).or_default().push(Waiter { wants, answer });
+            self.tell(&message);
+        }
     }
 
     /// Puts a message that was given up back among those under way.

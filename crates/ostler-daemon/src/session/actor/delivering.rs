@@ -11,8 +11,8 @@ use ostler_store::MessageState;
 
 use super::Actor;
 use crate::clock;
-use crate::session::deliveries::PERSON;
-use crate::session::keys;
+use crate::session::deliveries::{Open, PERSON};
+use crate::session::{by_file, keys};
 
 /// A program that nobody understands is typed into after this much silence.
 const UNRECOGNISED: std::time::Duration = std::time::Duration::from_secs(30);
@@ -26,6 +26,9 @@ impl Actor {
             return;
         }
         let mut news = news;
+        if news.is_none() {
+            self.look_after_given().await;
+        }
         for _ in 0..MAX_STEPS {
             let (wall, steady) = (clock::now(), clock::steady());
             for order in self.deliveries.expired(wall, steady) {
@@ -56,6 +59,39 @@ impl Actor {
         }
     }
 
+    /// Sees what became of the messages that the agent gets from its start.
+    async fn look_after_given(&mut self) {
+        let given = self.deliveries.open.values().filter(|open| open.delivery.is_given());
+        let orders: Vec<u64> = given.map(|open| open.message.seq).collect();
+        for order in orders {
+            let situation = self.situation();
+            let Some(view) = self.view(order, situation) else { continue };
+            // One message at a time is typed.
+            let free = self.deliveries.in_hand.is_none() && self.deliveries.under_way.is_none();
+            let Some(open) = self.deliveries.open.get_mut(&order).filter(|_| free) else { continue };
+            let actions = open.delivery.handle(News::Looked, &view, clock::steady());
+            if !actions.is_empty() && !open.delivery.is_given() {
+                self.deliveries.in_hand = Some(order);
+            }
+            for action in actions {
+                self.perform(order, action).await;
+            }
+        }
+    }
+
+    /// The context that a hook is to give the agent, if there is one.
+    pub(super) fn context_for_hook(&self) -> Option<(u64, String)> {
+        let waits = |open: &&Open| open.delivery.awaits_hook() && open.message.proof == Proof::Queued;
+        let open = self.deliveries.open.values().find(waits)?;
+        Some((open.message.seq, open.plain.to_string()))
+    }
+
+    /// The hook has the context.
+    pub(super) async fn hook_took(&mut self, order: u64) {
+        self.deliver(Some((order, News::Taken))).await;
+        self.deliver(None).await;
+    }
+
     async fn perform(&mut self, order: u64, action: Action) {
         match action {
             Action::Inspect => {
@@ -70,18 +106,24 @@ impl Actor {
                 let evidence = self.evidence(order, because);
                 self.prove(order, proof, evidence).await;
             }
-            Action::Missed => self.missed(order).await,
+            Action::Missed => {
+                self.missed(order).await;
+                self.escalate(order, false).await;
+            }
             Action::Give(up) => {
                 let state =
                     if matches!(up, Up::Uncertain) { MessageState::Uncertain } else { MessageState::Failed };
                 let refused = self.why_refused.take().filter(|_| up == Up::Refused);
                 let reason = refused.unwrap_or_else(|| up.as_str().to_owned());
+                if up != Up::Ended {
+                    self.escalate(order, true).await;
+                }
                 self.give_up(order, state, reason).await;
             }
         }
     }
 
-    async fn missed(&mut self, order: u64) {
+    pub(super) async fn missed(&mut self, order: u64) {
         let Some(open) = self.deliveries.open.get_mut(&order) else { return };
         open.message.proof = Proof::Queued;
         open.message.evidence.clear();
@@ -98,11 +140,34 @@ impl Actor {
             Write::Clear => keys::bytes(&input.clear, &modes),
             Write::Interrupt => keys::bytes(&input.interrupt, &modes),
             Write::Body => {
+                self.shorten(order, modes.bracketed_paste);
                 let above = self.above();
                 let Some(open) = self.deliveries.open.get_mut(&order) else { return Vec::new() };
                 open.echoes = open.body.echoes(&self.output.screen, above);
                 open.text.paste(modes.bracketed_paste)
             }
+        }
+    }
+
+    /// Puts a text that cannot be typed as one piece into a file; a line that says where is typed instead.
+    fn shorten(&mut self, order: u64, bracketed: bool) {
+        let input = &self.known.agent.preset.input;
+        let limit = input.paste_limit.map_or(usize::MAX, |limit| limit as usize);
+        let raw_only = self.deliveries.policy.raw_only;
+        let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+        let text = open.text.as_str();
+        // Without brackets every line end would be an Enter.
+        let broken = !bracketed && raw_only && text.contains('\n');
+        if (text.len() <= limit && !broken) || open.by_file {
+            return;
+        }
+        match by_file::put(self.dir.path(), &open.message.id, open.plain.as_str()) {
+            Ok(pointer) => {
+                open.plain = pointer;
+                open.by_file = true;
+                open.learn(input);
+            }
+            Err(error) => tracing::warn!(%error, "a long message has no file, and is typed as it is"),
         }
     }
 
@@ -146,7 +211,7 @@ impl Actor {
             None => open.body.sight_at_cursor(screen),
         };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
-        let typed = open.delivery.is_looking() || open.delivery.is_confirming();
+        let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
         let busy =
             matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && situation.state == State::Working;
         let began = |entered| self.observer.detector().went_to_work_since(entered).is_some();
@@ -178,6 +243,7 @@ impl Actor {
             Because::Kept => "screen: the agent keeps it for after its turn".into(),
             Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
             Because::Emptied => "screen: the composer was emptied of the command".into(),
+            Because::HookTook => "hook: the agent's session-start hook took it".into(),
             Because::LineRead => "terminal: the program has read the line".into(),
         }
     }

@@ -21,6 +21,7 @@ impl Actor {
         let [(_, hooks), (_, transcript)] = detector.records();
         let output = detector.last_output();
         let sample = detector.sample();
+        let (judged, judged_at) = self.judgement();
         let cursor = self.output.screen.cursor();
         let modes = self.output.screen.modes();
         let signals = vec![
@@ -45,6 +46,7 @@ impl Actor {
                 )),
                 None,
             ),
+            signal("judge", judged, judged_at),
         ];
         let rules = detector.reading().findings.iter().map(|finding| RuleInfo {
             rule: finding.rule.to_string(),
@@ -92,5 +94,6 @@ fn turn(record: &TurnRecord) -> Option<String> {
 fn processes(sample: ProcessSample) -> String {
     let reads =
         if sample.reads_terminal { "reads from the terminal" } else { "does not read from the terminal" };
-    format!("{reads}, {} below it, {} % of a core", sample.children, sample.cpu_percent)
+    let awaits = if sample.awaits_answer { ", waits for an answer from the network" } else { "" };
+    format!("{reads}, {} below it, {} % of a core{awaits}", sample.children, sample.cpu_percent)
 }

@@ -7,6 +7,7 @@ use ostler_agents::Body;
 use ostler_core::delivery::{Delivery, Event as News, Mode, Policy, Progress, Write};
 use ostler_core::detector::Event;
 use ostler_core::lifecycle::Phase;
+use ostler_core::start_plan::Way;
 use ostler_core::typing::{self, Answer, Failure, Frame, Settled};
 use ostler_core::{Proof, Timestamp};
 use ostler_hold::crc32;
@@ -19,7 +20,7 @@ use super::ending::STORE_RETRY;
 use super::{Actor, reused_id, store_problem};
 use crate::clock;
 use crate::session::deliveries::{MAX_OPEN, MAX_OPEN_BYTES, Open, Recent, UnderWay, Waiter};
-use crate::session::{SendCommand, info};
+use crate::session::{SendCommand, by_file, info};
 
 /// Earlier messages that are remembered when a session is taken up.
 const REMEMBERED: u32 = 16;
@@ -39,9 +40,11 @@ impl Actor {
                 let body = store.message_body(&id, &message.id)?.unwrap_or_default();
                 taken.push((message, body));
             }
-            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken))
+            let in_file = store.pending_context(&id)?.is_some();
+            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken, in_file))
         };
-        let (last_order, last_input, open, taken) = self.shared.store.run(load).await?;
+        let (last_order, last_input, open, taken, in_file) = self.shared.store.run(load).await?;
+        self.in_file = in_file;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
         for (message, body) in taken.into_iter().rev() {
@@ -49,8 +52,13 @@ impl Actor {
             self.deliveries.remember(recent(&message, body));
         }
         for (message, body, last) in open {
-            self.resumable.extend(last.map(|last| (message.seq, last)));
+            let (order, way, proof) = (message.seq, message.terms.way, message.proof);
+            self.resumable.extend(last.map(|last| (order, last)));
             self.open(message, body);
+            if way == Way::Hook && proof > Proof::Queued {
+                let reason = "whether the session-start hook got it cannot be told".to_owned();
+                self.give_up(order, MessageState::Uncertain, reason).await;
+            }
         }
         Ok(())
     }
@@ -72,9 +80,9 @@ impl Actor {
             };
             let Message { attempts, enters, proof, .. } = open.message;
             let progress = Progress { attempts, enters, proof, last: Some((write, done)) };
-            let Terms { mode, command, .. } = open.message.terms;
+            let Terms { mode, way, .. } = open.message.terms;
             let policy = self.deliveries.policy;
-            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
+            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(way == Way::Command);
             if write == Write::Enter && done {
                 open.entered = Some(now);
             }
@@ -92,12 +100,19 @@ impl Actor {
         let text =
             if message.terms.raw { SafeText::default() } else { prompt(&String::from_utf8_lossy(&bytes)) };
         let text = if message.terms.ack { with_request(&text, &message.id) } else { text };
-        let Terms { mode, command, .. } = message.terms;
-        let delivery = Delivery::new(mode, self.deliveries.policy).of_command(command);
+        let Terms { mode, way, .. } = message.terms;
+        let policy = self.deliveries.policy;
+        let delivery = match way {
+            Way::Message | Way::Command => Delivery::new(mode, policy).of_command(way == Way::Command),
+            Way::Argument | Way::Hook => Delivery::given(way, policy),
+        };
+        let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
-        let body = Body::new("");
-        let (plain, text) = (text, SafeText::default());
-        let mut open = Open { raw, body, plain, text, delivery, echoes: 0, entered: None, message };
+        let pointer = by_file::find(self.dir.path(), &message.id).filter(|_| message.attempts > 0);
+        let by_file = pointer.is_some();
+        let plain = pointer.unwrap_or(text);
+        let (body, text) = (Body::new(""), SafeText::default());
+        let mut open = Open { raw, body, plain, text, delivery, by_file, echoes: 0, entered, message };
         open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
     }
@@ -247,6 +262,9 @@ impl Actor {
                     self.done_with(order, &message);
                 }
                 self.tell(&message);
+                if proof >= Proof::Submitted {
+                    self.de_escalate().await;
+                }
             }
             Ok(None) => {}
             // Not recorded is not told; it is tried again.
@@ -392,7 +410,7 @@ impl Actor {
 
     fn acceptable(&self, body: &[u8], terms: &SendTerms) -> Result<(), Problem> {
         let waiting: usize =
-            self.deliveries.open.values().map(|open| open.raw.len() + open.text.as_str().len()).sum();
+            self.deliveries.open.values().map(|open| open.raw.len() + open.plain.as_str().len()).sum();
         if self.deliveries.open.len() >= MAX_OPEN || waiting + body.len() > MAX_OPEN_BYTES {
             let message = format!("{} messages wait for this session already", self.deliveries.open.len());
             return Err(Problem::new(ErrorKind::Conflict, message)
@@ -459,7 +477,7 @@ pub(super) fn prompt(text: &str) -> SafeText {
 }
 
 /// The text with the request to confirm it.
-fn with_request(text: &SafeText, id: &str) -> SafeText {
+pub(crate) fn with_request(text: &SafeText, id: &str) -> SafeText {
     SafeText::new(&format!(
         "[CONTEXT {id} - please acknowledge]\n{text}\n[END CONTEXT - reply \"ACK: {id}\"]"
     ))
@@ -472,8 +490,9 @@ fn recent(message: &Message, body: Body) -> Recent {
 
 fn agreed(terms: SendTerms) -> Terms {
     let SendTerms { raw, sender, priority, mode, ack, command, expires_ms } = terms;
+    let way = if command { Way::Command } else { Way::Message };
     let expires = expires_ms.map(|ms| Timestamp(clock::now().0.saturating_add(ms)));
-    Terms { raw, sender, priority, mode, ack, expires, command }
+    Terms { raw, sender, priority, mode, ack, expires, way }
 }
 
 /// Why the terminal did not take a write.

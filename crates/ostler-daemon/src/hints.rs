@@ -1,6 +1,7 @@
 //! Word from the kernel that something may have changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -12,11 +13,16 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// One inotify for all sessions: a user has few of them, and agents take some.
+/// One inotify for the whole daemon: a user has few of them, and agents take some.
 ///
-/// What it says is a hint: whoever is woken looks for himself.
+/// It is asked for when first needed, for that needs a runtime. What it says is a hint: whoever is woken looks for
+/// himself.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hints(Arc<Mutex<Option<Arc<Source>>>>);
+
+/// Where the kernel's word comes from.
 #[derive(Debug)]
-pub(super) struct Hints {
+struct Source {
     shared: Arc<Shared>,
     reader: JoinHandle<()>,
 }
@@ -31,59 +37,72 @@ struct Shared {
 struct Table {
     next: u64,
     sleepers: BTreeMap<u64, Arc<Notify>>,
-    /// Who is told of which watch.
-    watches: BTreeMap<i32, BTreeSet<u64>>,
+    /// Who is told of which watch, and of what there.
+    watches: BTreeMap<i32, BTreeMap<u64, WatchFlags>>,
 }
 
 /// One who is woken. Dropping it ends its watches.
 #[derive(Debug)]
-pub(super) struct Sleeper {
-    hints: Arc<Hints>,
+pub(crate) struct Sleeper {
+    source: Arc<Source>,
     id: u64,
+    flags: WatchFlags,
     notify: Arc<Notify>,
     paths: BTreeMap<PathBuf, i32>,
 }
 
 /// What came of a wish to watch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Watched {
+pub(crate) struct Watched {
     /// The kernel tells of all that was wished.
-    pub(super) all: bool,
+    pub(crate) all: bool,
     /// Something is watched that was not before: it may have changed in between.
-    pub(super) more: bool,
+    pub(crate) more: bool,
 }
 
 impl Hints {
-    /// Asks the kernel for its word. Needs a runtime.
+    /// One who is woken by such changes.
+    pub(crate) fn sleeper(&self, flags: WatchFlags) -> io::Result<Sleeper> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let source = match &*known {
+            Some(source) => source.clone(),
+            None => known.insert(Arc::new(Source::new()?)).clone(),
+        };
+        Ok(Sleeper::new(source, flags))
+    }
+}
+
+impl Source {
     #[expect(deprecated, reason = "its successor is unsafe, for handles that are not owned; this one is")]
-    pub(super) fn new() -> std::io::Result<Self> {
+    fn new() -> io::Result<Self> {
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         let shared = Arc::new(Shared { inotify: AsyncFd::new(inotify)?, table: Mutex::default() });
         let reader = tokio::spawn(read(Arc::clone(&shared)));
         Ok(Self { shared, reader })
     }
-
-    pub(super) fn sleeper(self: &Arc<Self>) -> Sleeper {
-        let notify = Arc::new(Notify::new());
-        let mut table = self.shared.table();
-        let id = table.next;
-        table.next += 1;
-        table.sleepers.insert(id, Arc::clone(&notify));
-        Sleeper { hints: Arc::clone(self), id, notify, paths: BTreeMap::new() }
-    }
 }
 
-impl Drop for Hints {
+impl Drop for Source {
     fn drop(&mut self) {
         self.reader.abort();
     }
 }
 
 impl Sleeper {
+    fn new(source: Arc<Source>, flags: WatchFlags) -> Self {
+        let notify = Arc::new(Notify::new());
+        let mut table = source.shared.table();
+        let id = table.next;
+        table.next += 1;
+        table.sleepers.insert(id, Arc::clone(&notify));
+        drop(table);
+        Self { source, id, flags, notify, paths: BTreeMap::new() }
+    }
+
     /// Watches these files and directories and no others.
     ///
     /// Every path is set anew, for a new file may bear an old name.
-    pub(super) fn watch(&mut self, paths: &[PathBuf]) -> Watched {
+    pub(crate) fn watch(&mut self, paths: &[PathBuf]) -> Watched {
         let mut all = true;
         let mut wanted = BTreeMap::new();
         for path in paths {
@@ -101,35 +120,33 @@ impl Sleeper {
     }
 
     /// Waits for a hint. One that came while nobody waited is not lost.
-    pub(super) async fn woken(&self) {
+    pub(crate) async fn woken(&self) {
         self.notify.notified().await;
     }
 
     fn add(&self, path: &Path) -> Option<i32> {
-        let flags = WatchFlags::MODIFY
-            | WatchFlags::ATTRIB
-            | WatchFlags::CREATE
-            | WatchFlags::MOVED_TO
-            | WatchFlags::DELETE_SELF
-            | WatchFlags::MOVE_SELF
-            | WatchFlags::DONT_FOLLOW;
+        let shared = &self.source.shared;
         // Under the lock, or the answer to a removal could come in between.
-        let mut table = self.hints.shared.table();
-        let watch = inotify::add_watch(self.hints.shared.inotify.get_ref(), path, flags).ok()?;
-        table.watches.entry(watch).or_default().insert(self.id);
+        let mut table = shared.table();
+        // Others may watch the same for something else.
+        let flags = self.flags | WatchFlags::MASK_ADD;
+        let watch = inotify::add_watch(shared.inotify.get_ref(), path, flags).ok()?;
+        table.watches.entry(watch).or_default().insert(self.id, self.flags);
         Some(watch)
     }
 
     fn remove(&self, watch: i32) {
-        self.hints.shared.table().forget(watch, self.id, &self.hints.shared.inotify);
+        let shared = &self.source.shared;
+        shared.table().forget(watch, self.id, &shared.inotify);
     }
 }
 
 impl Drop for Sleeper {
     fn drop(&mut self) {
-        let mut table = self.hints.shared.table();
+        let shared = &self.source.shared;
+        let mut table = shared.table();
         for watch in self.paths.values() {
-            table.forget(*watch, self.id, &self.hints.shared.inotify);
+            table.forget(*watch, self.id, &shared.inotify);
         }
         table.sleepers.remove(&self.id);
     }
@@ -157,12 +174,15 @@ impl Table {
             // Something was lost, so everybody looks.
             self.sleepers.values().for_each(|sleeper| sleeper.notify_one());
         }
-        for sleeper in self.watches.get(&watch).into_iter().flatten() {
-            if let Some(notify) = self.sleepers.get(sleeper) {
+        let is_gone = what.contains(ReadFlags::IGNORED);
+        for (sleeper, flags) in self.watches.get(&watch).into_iter().flatten() {
+            // The kernel has one number for an event and for the wish to hear of it.
+            let is_wanted = is_gone || flags.bits() & what.bits() != 0;
+            if let Some(notify) = self.sleepers.get(sleeper).filter(|_| is_wanted) {
                 notify.notify_one();
             }
         }
-        if what.contains(ReadFlags::IGNORED) {
+        if is_gone {
             self.watches.remove(&watch);
         }
     }
@@ -180,5 +200,46 @@ async fn read(shared: Arc<Shared>) {
             }
         }
         ready.clear_ready();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// Whether a hint is there, or comes while nothing else happens.
+    async fn hears(sleeper: &Sleeper) -> bool {
+        timeout(Duration::from_secs(20), sleeper.woken()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn each_is_woken_by_what_he_wants_though_all_watch_one_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = [dir.path().to_owned()];
+        let hints = Hints::default();
+        let mut made = hints.sleeper(WatchFlags::CREATE | WatchFlags::ONLYDIR).unwrap();
+        let mut removed = hints.sleeper(WatchFlags::DELETE | WatchFlags::ONLYDIR).unwrap();
+        assert!(made.watch(&paths).all && removed.watch(&paths).all);
+        assert!(!made.watch(&paths).more);
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(hears(&made).await);
+        fs::remove_file(&file).unwrap();
+        // Word comes in order: by now the other one has slept through the first event.
+        assert!(hears(&removed).await);
+        assert!(timeout(Duration::ZERO, made.woken()).await.is_err());
+        drop(removed);
+        fs::write(&file, "").unwrap();
+        assert!(hears(&made).await);
+        // A directory that is gone concerns all.
+        fs::remove_file(&file).unwrap();
+        dir.close().unwrap();
+        assert!(hears(&made).await);
+        assert!(!made.watch(&paths).all);
     }
 }

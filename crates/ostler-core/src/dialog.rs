@@ -1,0 +1,301 @@
+//! Answering a dialog by choosing a row.
+//!
+//! A dialog's default may be the row that ends the program, and a key may come before the dialog listens. So the
+//! wanted row is selected, seen to be selected, and only then Enter is pressed; every key is a write of its own, and
+//! each is followed by a look. What does not go as expected is left to a person.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+
+/// What to do about a kind of dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// A person answers.
+    #[default]
+    Ask,
+    /// It is accepted.
+    Allow,
+    /// It is declined.
+    Deny,
+}
+
+/// A dialog is left to draw itself for this long before the first key.
+const SETTLE: Duration = Duration::from_millis(400);
+/// A key has this long to show.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+/// A selected row is looked at for this long before Enter.
+const CONVICTION: Duration = Duration::from_millis(250);
+/// An answered dialog has this long to go away.
+const FAREWELL: Duration = Duration::from_secs(4);
+/// How often a key is repeated.
+const MAX_TRIES: u32 = 3;
+/// Most keys for one dialog.
+const MAX_KEYS: u32 = 40;
+
+/// What the screen shows of the dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// It is not there.
+    Gone,
+    /// There are no rows to choose from: keys answer it.
+    Plain,
+    /// Rows to choose from.
+    Rows {
+        /// The row that is wanted.
+        wanted: Option<u16>,
+        /// The row that is selected.
+        selected: Option<u16>,
+    },
+}
+
+/// A key to press.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Press {
+    /// Select the row above.
+    Up,
+    /// Select the row below.
+    Down,
+    /// Choose the selected row.
+    Enter,
+    /// The keys that answer a dialog without rows.
+    Answer,
+}
+
+/// Something to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Press a key.
+    Press(Press),
+    /// It is answered, and gone.
+    Answered,
+    /// A person has to see to it.
+    Leave(Reason),
+}
+
+/// Why a dialog is left to a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The wanted row is not there.
+    NoSuchRow,
+    /// The selection does not follow the keys.
+    Stuck,
+    /// It is still there after it was answered.
+    Stays,
+}
+
+impl Reason {
+    /// The reason for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoSuchRow => "the row to choose is not there",
+            Self::Stuck => "the selection does not follow the keys",
+            Self::Stays => "it is still there after it was answered",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Settling { since: Timestamp },
+    Selecting { pressed: Timestamp, from: u16, tries: u32 },
+    Convinced { since: Timestamp },
+    Answering { pressed: Timestamp, tries: u32 },
+    Over,
+}
+
+/// A dialog that is being answered.
+#[derive(Debug, Clone)]
+pub struct Dialog {
+    stage: Stage,
+    keys: u32,
+    deadline: Option<Timestamp>,
+}
+
+impl Dialog {
+    /// A dialog that was just seen.
+    pub fn new(now: Timestamp) -> Self {
+        Self { stage: Stage::Settling { since: now }, keys: 0, deadline: Some(now.plus(SETTLE)) }
+    }
+
+    /// Nothing more will be done.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    /// When to look again, if nothing happens.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
+    /// Takes in what the screen shows now.
+    #[must_use]
+    pub fn look(&mut self, sight: Sight, now: Timestamp) -> Option<Action> {
+        self.deadline = None;
+        match (self.stage, sight) {
+            (Stage::Over, _) => None,
+            (_, Sight::Gone) => {
+                self.stage = Stage::Over;
+                (self.keys > 0).then_some(Action::Answered)
+            }
+            (Stage::Settling { since }, _) if now < since.plus(SETTLE) => self.until(since.plus(SETTLE)),
+            (Stage::Settling { .. }, Sight::Plain) => self.answer(Press::Answer, 1, now),
+            (Stage::Settling { .. }, rows) => self.select(rows, now),
+            (Stage::Selecting { pressed, from, tries }, Sight::Rows { wanted, selected }) => {
+                if selected.is_some_and(|selected| selected != from) {
+                    return self.select(Sight::Rows { wanted, selected }, now);
+                }
+                if now < pressed.plus(PATIENCE) {
+                    return self.until(pressed.plus(PATIENCE));
+                }
+                if tries >= MAX_TRIES {
+                    return self.leave(Reason::Stuck);
+                }
+                self.step(wanted, Some(from), tries + 1, now)
+            }
+            (Stage::Convinced { since }, Sight::Rows { wanted, selected }) => {
+                if wanted.is_none() || wanted != selected {
+                    return self.select(sight, now);
+                }
+                if now < since.plus(CONVICTION) {
+                    return self.until(since.plus(CONVICTION));
+                }
+                self.answer(Press::Enter, 1, now)
+            }
+            (Stage::Answering { pressed, .. }, _) if now < pressed.plus(FAREWELL) => {
+                self.until(pressed.plus(FAREWELL))
+            }
+            (Stage::Answering { tries, .. }, _) if tries >= MAX_TRIES => self.leave(Reason::Stays),
+            // The same again, but only if the right row is still selected.
+            (Stage::Answering { tries, .. }, Sight::Plain) => self.answer(Press::Answer, tries + 1, now),
+            (Stage::Answering { tries, .. }, Sight::Rows { wanted, selected }) => {
+                if wanted.is_some() && wanted == selected {
+                    self.answer(Press::Enter, tries + 1, now)
+                } else {
+                    self.select(sight, now)
+                }
+            }
+            // It changed its look in the middle.
+            (Stage::Selecting { .. } | Stage::Convinced { .. }, Sight::Plain) => {
+                self.leave(Reason::NoSuchRow)
+            }
+        }
+    }
+
+    fn select(&mut self, sight: Sight, now: Timestamp) -> Option<Action> {
+        let Sight::Rows { wanted, selected } = sight else { return self.leave(Reason::NoSuchRow) };
+        if wanted.is_none() || selected.is_none() {
+            return self.leave(Reason::NoSuchRow);
+        }
+        if wanted == selected {
+            self.stage = Stage::Convinced { since: now };
+            return self.until(now.plus(CONVICTION));
+        }
+        self.step(wanted, selected, 1, now)
+    }
+
+    fn step(
+        &mut self,
+        wanted: Option<u16>,
+        selected: Option<u16>,
+        tries: u32,
+        now: Timestamp,
+    ) -> Option<Action> {
+        let (Some(wanted), Some(from)) = (wanted, selected) else { return self.leave(Reason::NoSuchRow) };
+        self.stage = Stage::Selecting { pressed: now, from, tries };
+        self.deadline = Some(now.plus(PATIENCE));
+        self.press(if wanted > from { Press::Down } else { Press::Up })
+    }
+
+    fn answer(&mut self, press: Press, tries: u32, now: Timestamp) -> Option<Action> {
+        self.stage = Stage::Answering { pressed: now, tries };
+        self.deadline = Some(now.plus(FAREWELL));
+        self.press(press)
+    }
+
+    fn press(&mut self, press: Press) -> Option<Action> {
+        self.keys += 1;
+        if self.keys > MAX_KEYS { self.leave(Reason::Stuck) } else { Some(Action::Press(press)) }
+    }
+
+    fn until(&mut self, at: Timestamp) -> Option<Action> {
+        self.deadline = Some(at);
+        None
+    }
+
+    fn leave(&mut self, reason: Reason) -> Option<Action> {
+        self.stage = Stage::Over;
+        self.deadline = None;
+        Some(Action::Leave(reason))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(wanted: u16, selected: u16) -> Sight {
+        Sight::Rows { wanted: Some(wanted), selected: Some(selected) }
+    }
+
+    fn play(table: &[(u64, Sight)]) -> Vec<(u64, Action)> {
+        let mut dialog = Dialog::new(Timestamp(0));
+        table
+            .iter()
+            .filter_map(|(at, sight)| dialog.look(*sight, Timestamp(*at)).map(|action| (*at, action)))
+            .collect()
+    }
+
+    const DOWN: Action = Action::Press(Press::Down);
+    const ENTER: Action = Action::Press(Press::Enter);
+
+    #[test]
+    fn the_wanted_row_is_selected_and_seen_before_enter() {
+        let done = play(&[
+            (100, rows(7, 6)),
+            (400, rows(7, 6)),
+            (450, rows(7, 6)),
+            (600, rows(7, 7)),
+            (700, rows(7, 7)),
+            (850, rows(7, 7)),
+            (1_000, Sight::Gone),
+        ]);
+        assert_eq!(done, [(400, DOWN), (850, ENTER), (1_000, Action::Answered)]);
+    }
+
+    #[test]
+    fn a_default_that_is_right_is_still_looked_at() {
+        let done = play(&[(400, rows(3, 3)), (500, rows(3, 3)), (650, rows(3, 3))]);
+        assert_eq!(done, [(650, ENTER)]);
+        let done = play(&[(400, rows(3, 3)), (650, rows(3, 4))]);
+        assert_eq!(done, [(650, Action::Press(Press::Up))], "it moved: it is moved back");
+    }
+
+    #[test]
+    fn a_lost_key_is_repeated_and_a_stuck_selection_left() {
+        let done = play(&[(400, rows(5, 4)), (1_900, rows(5, 4)), (3_400, rows(5, 4)), (4_900, rows(5, 4))]);
+        assert_eq!(done, [(400, DOWN), (1_900, DOWN), (3_400, DOWN), (4_900, Action::Leave(Reason::Stuck))]);
+    }
+
+    #[test]
+    fn a_dialog_without_the_row_is_left() {
+        let nothing = Sight::Rows { wanted: None, selected: Some(3) };
+        assert_eq!(play(&[(400, nothing)]), [(400, Action::Leave(Reason::NoSuchRow))]);
+    }
+
+    #[test]
+    fn a_dialog_without_rows_is_answered_by_its_keys() {
+        let answer = Action::Press(Press::Answer);
+        let done =
+            play(&[(400, Sight::Plain), (900, Sight::Plain), (4_400, Sight::Plain), (4_500, Sight::Gone)]);
+        assert_eq!(done, [(400, answer), (4_400, answer), (4_500, Action::Answered)]);
+    }
+
+    #[test]
+    fn a_dialog_that_goes_away_by_itself_was_not_answered() {
+        assert_eq!(play(&[(100, rows(1, 2)), (200, Sight::Gone), (900, rows(1, 2))]), []);
+    }
+}

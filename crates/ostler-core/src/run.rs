@@ -1,0 +1,342 @@
+//! A task with all its attempts, until it is done or there is no point in going on.
+//!
+//! # Theory of operation
+//!
+//! A run chooses a provider, starts its agent, gives it the prompt and waits until the agent stops. What comes next
+//! depends on structured evidence alone, never on words on a screen: an agent that is idle after its work has the
+//! tree looked at and the checks run; one that failed has its provider's breaker told, and another provider goes
+//! on within the same attempt; one that waits for a person gets some time, and then the run says so and ends. Only
+//! checks that pass make a run done. Checks that fail make another attempt, which is told what failed and what is
+//! there already.
+//!
+//! Everything is bounded: attempts, prompts, changes of provider, waiting, time and tokens. Two things end a run
+//! sooner: the same first error three times in a row (a helper is asked once, and may help), and an attempt that
+//! changed nothing and failed as the one before it, for the same prompt would be given again.
+//!
+//! # The shell's part
+//!
+//! The shell gives every event to [`Run::handle`], stores the run, then performs the actions. Each act has a name;
+//! its answer carries that name, and answers to anything but the present act change nothing. After a restart the shell
+//! loads the run and gives it `Restarted`: it gets the actions of the last step again, with their names, and can tell
+//! from its own records which of them were done. Nothing is counted twice, for all counting happens in what is stored.
+//! Times are those of the clock that people use, for they outlive the shell.
+
+mod agent;
+mod event;
+mod judge;
+mod outcome;
+mod phase;
+mod policy;
+mod provider;
+mod record;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use event::{Act, Action, AgentId, Context, Event, Stop};
+pub use outcome::{GiveUp, Outcome};
+pub use phase::{Blocked, Phase, Stage, Then};
+pub use policy::{MAX_ITERATIONS, Policy};
+pub use record::{Attempt, Changes, HelperRecord, Status, Turn};
+
+use crate::Timestamp;
+use crate::breaker::ProbeId;
+
+/// How long a look at the work tree may take.
+const OBSERVE: Duration = Duration::from_mins(2);
+/// The agent that a run uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Agent {
+    id: AgentId,
+    provider: String,
+    probe: Option<ProbeId>,
+}
+
+/// A task with all its attempts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    prompt: String,
+    policy: Policy,
+    phase: Phase,
+    began: Timestamp,
+    /// What was asked for so far.
+    step: u32,
+    /// Prompts so far.
+    iterations: u32,
+    /// Changes of provider so far.
+    switches: u32,
+    /// Waits for a provider so far, and how long they were.
+    waits: u32,
+    waited_ms: u64,
+    tokens: u64,
+    attempts: Vec<Attempt>,
+    agent: Option<Agent>,
+    /// Providers that failed in this attempt, since the run last waited for one.
+    tried: Vec<String>,
+    helper: Option<HelperRecord>,
+    /// The actions of the last step.
+    outbox: Vec<Action>,
+}
+
+impl Run {
+    /// A run of a prompt that has not begun.
+    pub fn new(prompt: impl Into<String>, policy: Policy) -> Self {
+        Self {
+            prompt: prompt.into(),
+            policy,
+            phase: Phase::New,
+            began: Timestamp(0),
+            step: 0,
+            iterations: 0,
+            switches: 0,
+            waits: 0,
+            waited_ms: 0,
+            tokens: 0,
+            attempts: Vec::new(),
+            agent: None,
+            tried: Vec::new(),
+            helper: None,
+            outbox: Vec::new(),
+        }
+    }
+
+    /// The prompt, as it was given.
+    pub fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    /// What it may do.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Where it stands.
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// How it ended, if it has.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match &self.phase {
+            Phase::Ended { outcome } => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// Its attempts, the oldest first.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    /// The agent it uses now, and whose.
+    pub fn agent(&self) -> Option<(AgentId, &str)> {
+        self.agent.as_ref().map(|agent| (agent.id, agent.provider.as_str()))
+    }
+
+    /// Its agent is being started, and has nothing to do yet.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.phase, Phase::Agent { stage: Stage::Starting, .. })
+    }
+
+    /// The probe that its agent is, to be renewed while it works.
+    pub fn probe(&self) -> Option<ProbeId> {
+        self.agent.as_ref().and_then(|agent| agent.probe)
+    }
+
+    /// Prompts so far, and how many there may be.
+    pub fn iterations(&self) -> (u32, u32) {
+        (self.iterations, self.policy.iterations())
+    }
+
+    /// Changes of provider so far.
+    pub fn switches(&self) -> u32 {
+        self.switches
+    }
+
+    /// Tokens so far.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// What a helper found, if one was asked.
+    pub fn helper(&self) -> Option<&HelperRecord> {
+        self.helper.as_ref()
+    }
+
+    /// What all attempts changed together.
+    pub fn changes(&self) -> Changes {
+        self.attempts.iter().fold(Changes::default(), |all, attempt| all.then(&attempt.changes()))
+    }
+
+    /// When `Tick` is due.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        let own = match &self.phase {
+            Phase::New | Phase::Choosing | Phase::Ended { .. } => None,
+            Phase::Waiting { until } => Some(*until),
+            Phase::Agent { blocked: Some(blocked), .. } => Some(blocked.until),
+            Phase::Agent { due, .. } => *due,
+            Phase::Observing { due, .. } | Phase::Checking { due } | Phase::AskingHelper { due } => {
+                Some(*due)
+            }
+        };
+        own.into_iter().chain(self.time_up()).min()
+    }
+
+    /// When the run's time is up, where that ends something.
+    fn time_up(&self) -> Option<Timestamp> {
+        match self.phase {
+            Phase::Waiting { .. } | Phase::Agent { .. } | Phase::AskingHelper { .. } => {
+                self.policy.time().map(|time| self.began.plus(time))
+            }
+            // What is under way here is short, or decides whether the run is done.
+            Phase::New
+            | Phase::Choosing
+            | Phase::Observing { .. }
+            | Phase::Checking { .. }
+            | Phase::Ended { .. } => None,
+        }
+    }
+
+    /// Takes an event in and says what to do, after the run is stored.
+    #[must_use]
+    pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+        if event == Event::Restarted {
+            return self.outbox.clone();
+        }
+        if matches!(self.phase, Phase::Ended { .. }) {
+            return Vec::new();
+        }
+        match event {
+            Event::Started if self.phase == Phase::New => {
+                self.began = now;
+                self.attempt(now)
+            }
+            Event::ProviderChosen { act, provider, probe } if self.is_at(act, &Phase::Choosing) => {
+                self.chosen(provider, probe, now)
+            }
+            Event::NoProvider { act, shut } if self.is_at(act, &Phase::Choosing) => {
+                self.no_provider(shut, now)
+            }
+            Event::AgentReady { agent } if self.stage_of(agent) == Some(Stage::Starting) => self.deliver(now),
+            Event::PromptSubmitted { act, proof } if self.is_delivering(act) => self.submitted(proof, now),
+            Event::DeliveryFailed { act, reason } if self.is_delivering(act) => {
+                self.unusable(&format!("prompt not taken: {reason}"), now)
+            }
+            Event::AgentStopped { agent, stop } if self.is_agent(agent) => self.stopped(stop, now),
+            Event::AgentResumed { agent } if self.is_agent(agent) => {
+                self.resumed(now);
+                Vec::new()
+            }
+            Event::TreeObserved { act, changes } if self.act() == act => self.observed(changes, now),
+            Event::ChecksFinished { act, passed, failures } if self.act() == act => {
+                self.checked(passed, failures, now)
+            }
+            Event::HelperAnswered { act, verified, findings } if self.act() == act => {
+                let findings = record::bounded_errors(findings);
+                self.helped(HelperRecord::Answered { verified, findings }, now)
+            }
+            Event::HelperFailed { act, reason } if self.act() == act => {
+                self.helped(HelperRecord::Failed { reason }, now)
+            }
+            Event::Spent { tokens } => {
+                self.tokens = self.tokens.max(tokens);
+                let at_work = matches!(self.phase, Phase::Agent { .. });
+                if at_work && self.policy.is_spent(self.tokens) {
+                    self.break_off(GiveUp::Tokens, now)
+                } else {
+                    Vec::new()
+                }
+            }
+            Event::Cancelled => self.end(Outcome::Cancelled, now),
+            Event::Tick => self.tick(now),
+            // Old news, and news that change nothing.
+            _ => Vec::new(),
+        }
+    }
+
+    fn tick(&mut self, now: Timestamp) -> Vec<Action> {
+        if self.time_up().is_some_and(|up| now >= up) {
+            return self.break_off(GiveUp::Time, now);
+        }
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return Vec::new();
+        }
+        match &self.phase {
+            Phase::Waiting { .. } => {
+                self.tried.clear();
+                self.choose()
+            }
+            Phase::Agent { blocked: Some(Blocked { kind, .. }), .. } => {
+                let (kind, provider) = (*kind, self.agent.as_ref().map(|agent| agent.provider.clone()));
+                self.end(Outcome::Blocked { kind, provider }, now)
+            }
+            Phase::Agent { stage: Stage::Starting, .. } => self.unusable("agent did not become ready", now),
+            Phase::Agent { .. } => self.unusable("prompt not taken in time", now),
+            Phase::Observing { .. } => self.observed(None, now),
+            Phase::Checking { .. } => {
+                let limit = format!("the checks did not end within {} s", self.policy.check_secs);
+                self.checked(false, vec![limit], now)
+            }
+            Phase::AskingHelper { .. } => {
+                self.helped(HelperRecord::Failed { reason: "no answer in time".into() }, now)
+            }
+            Phase::New | Phase::Choosing | Phase::Ended { .. } => Vec::new(),
+        }
+    }
+
+    /// Begins the next attempt.
+    fn attempt(&mut self, now: Timestamp) -> Vec<Action> {
+        let number = self.number() + 1;
+        self.attempts.push(Attempt::new(number, now));
+        self.tried.clear();
+        if self.agent.is_some() { self.again(now) } else { self.choose() }
+    }
+
+    /// Enters a phase. What is to be done is kept until the next one, for a shell that dies in between.
+    fn go(&mut self, phase: Phase, actions: Vec<Action>) -> Vec<Action> {
+        self.phase = phase;
+        self.outbox.clone_from(&actions);
+        actions
+    }
+
+    /// Ends the run.
+    fn end(&mut self, outcome: Outcome, now: Timestamp) -> Vec<Action> {
+        let mut actions = match outcome {
+            // Whoever comes to answer finds the agent as it is.
+            Outcome::Blocked { .. } => self.release_probe(),
+            _ => self.stop_agent(),
+        };
+        if let Some(attempt) = self.attempts.last_mut() {
+            attempt.end(Status::Abandoned, Vec::new(), now);
+        }
+        actions.push(Action::Report { outcome: outcome.clone() });
+        self.go(Phase::Ended { outcome }, actions)
+    }
+
+    /// The number of the present attempt, from 1.
+    fn number(&self) -> u32 {
+        self.attempts.last().map_or(0, |attempt| attempt.number)
+    }
+
+    /// The last thing that was asked for.
+    fn act(&self) -> Act {
+        Act { attempt: self.number(), step: self.step }
+    }
+
+    fn next_act(&mut self) -> Act {
+        self.step += 1;
+        self.act()
+    }
+
+    fn is_at(&self, act: Act, phase: &Phase) -> bool {
+        self.act() == act && self.phase == *phase
+    }
+}
+
+#[cfg(test)]
+#[path = "run_simulation_tests.rs"]
+mod simulation;
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

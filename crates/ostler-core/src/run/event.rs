@@ -1,0 +1,274 @@
+//! What a run learns, and what it asks for.
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Outcome;
+use super::record::Changes;
+use crate::breaker::{Evidence, Limit, ProbeId, Shut};
+use crate::detector::Reporter;
+use crate::pre_context::Kind;
+use crate::{Asking, Failure, Timestamp};
+
+/// Names something that the run asked for, so that a shell that was restarted can tell whether it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Act {
+    /// The attempt it belongs to, from 1.
+    pub attempt: u32,
+    /// Counts what the run asked for, from 1.
+    pub step: u32,
+}
+
+/// Names an agent: the act that started it.
+pub type AgentId = Act;
+
+/// Why an agent does no more. All of it is structured: what the agent wrote is not looked at here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum Stop {
+    /// It worked on the prompt and is idle now.
+    Idle {
+        /// Its last words ask something.
+        asks: bool,
+    },
+    /// Its turn failed.
+    TurnFailed {
+        /// Who says so.
+        by: Reporter,
+        /// What went wrong.
+        failure: Failure,
+        /// When it can be tried again.
+        until: Option<Timestamp>,
+    },
+    /// Its status on the terminal is an error.
+    StatusError,
+    /// It ended.
+    Exited {
+        /// Exit status.
+        status: Option<u8>,
+        /// Signal.
+        signal: Option<u8>,
+    },
+    /// It is gone with its terminal, and nobody knows how it ended.
+    Lost,
+    /// It shows a limit.
+    Limited {
+        /// Which.
+        limit: Limit,
+        /// When it ends.
+        until: Option<Timestamp>,
+    },
+    /// It waits for a person.
+    Blocked {
+        /// What for.
+        kind: Asking,
+    },
+}
+
+impl Stop {
+    /// What speaks against the provider, and until when.
+    pub fn evidence(&self) -> Option<(Evidence, Option<Timestamp>)> {
+        let (evidence, until) = match *self {
+            Self::Idle { .. } | Self::Blocked { .. } | Self::Lost => return None,
+            Self::TurnFailed { by, failure, until } => (Evidence::TurnFailed { by, failure }, until),
+            Self::StatusError => (Evidence::StatusError, None),
+            Self::Exited { status, signal } => (Evidence::Exited { status, signal }, None),
+            Self::Limited { limit, until } => (Evidence::LimitShown { limit }, until),
+        };
+        evidence.reason().map(|_| (evidence, until))
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The run begins; the work tree was looked at.
+    Started,
+    /// A provider was chosen.
+    ProviderChosen {
+        /// What was asked.
+        act: Act,
+        /// Which.
+        provider: String,
+        /// It is a probe.
+        probe: Option<ProbeId>,
+    },
+    /// No provider can be used.
+    NoProvider {
+        /// What was asked.
+        act: Act,
+        /// Why, for every provider of the run that is shut, the excluded ones too.
+        shut: Vec<Shut>,
+    },
+    /// The agent is ready for its prompt.
+    AgentReady {
+        /// Which.
+        agent: AgentId,
+    },
+    /// The agent has the prompt.
+    PromptSubmitted {
+        /// What was asked.
+        act: Act,
+        /// By what that is known.
+        proof: String,
+    },
+    /// The agent cannot be given the prompt.
+    DeliveryFailed {
+        /// What was asked.
+        act: Act,
+        /// Why.
+        reason: String,
+    },
+    /// The agent does no more.
+    AgentStopped {
+        /// Which.
+        agent: AgentId,
+        /// Why.
+        stop: Stop,
+    },
+    /// A person answered: the agent goes on.
+    AgentResumed {
+        /// Which.
+        agent: AgentId,
+    },
+    /// The work tree was looked at.
+    TreeObserved {
+        /// What was asked.
+        act: Act,
+        /// What is different since it was last looked at, if that can be told.
+        changes: Option<Changes>,
+    },
+    /// The checks were run.
+    ChecksFinished {
+        /// What was asked.
+        act: Act,
+        /// All of them passed.
+        passed: bool,
+        /// The first line of each complaint.
+        failures: Vec<String>,
+    },
+    /// A helper proposed commands, and they were run.
+    HelperAnswered {
+        /// What was asked.
+        act: Act,
+        /// They all passed.
+        verified: bool,
+        /// What they complained of.
+        findings: Vec<String>,
+    },
+    /// A helper could not help.
+    HelperFailed {
+        /// What was asked.
+        act: Act,
+        /// Why.
+        reason: String,
+    },
+    /// So many tokens were spent since the run began.
+    Spent {
+        /// In all.
+        tokens: u64,
+    },
+    /// A person wants no more of it.
+    Cancelled,
+    /// Whoever watched the run is gone.
+    Detached,
+    /// The shell was restarted and has read the record.
+    Restarted,
+    /// Time has passed.
+    Tick,
+}
+
+/// What an agent is told of those before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// Why.
+    pub kind: Kind,
+    /// The block, to be put right before the prompt.
+    pub text: String,
+}
+
+/// What to do. Everything may be asked for again after a restart, with the same act.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Action {
+    /// Choose a provider; the answer is `ProviderChosen` or `NoProvider`.
+    ChooseProvider {
+        /// Names the answer.
+        act: Act,
+        /// Not one of these.
+        excluding: Vec<String>,
+    },
+    /// Start an agent; the answer is `AgentReady` or `AgentStopped`.
+    StartAgent {
+        /// The agent's name from now on.
+        act: Act,
+        /// Whose agent.
+        provider: String,
+    },
+    /// Give the agent a prompt; the answer is `PromptSubmitted`, `DeliveryFailed` or `AgentStopped`. Afterwards
+    /// the agent's next stop is awaited.
+    Deliver {
+        /// Names the answer.
+        act: Act,
+        /// To whom.
+        agent: AgentId,
+        /// What it is told first.
+        context: Option<Context>,
+        /// The task.
+        prompt: String,
+    },
+    /// Look at the work tree; the answer is `TreeObserved`.
+    ObserveTree {
+        /// Names the answer.
+        act: Act,
+    },
+    /// Run the checks; the answer is `ChecksFinished`.
+    RunChecks {
+        /// Names the answer.
+        act: Act,
+    },
+    /// Tell the provider's breaker what speaks against it.
+    TripBreaker {
+        /// Whose.
+        provider: String,
+        /// What.
+        evidence: Evidence,
+        /// When the provider says that it can be tried again.
+        until: Option<Timestamp>,
+        /// The probe that came to it.
+        probe: Option<ProbeId>,
+    },
+    /// Tell the provider's breaker that the provider works.
+    CloseBreaker {
+        /// Whose.
+        provider: String,
+        /// When it was asked what it has now done.
+        began: Timestamp,
+    },
+    /// Give back a probe of which nothing became.
+    ReleaseProbe {
+        /// Whose.
+        provider: String,
+        /// Which.
+        probe: ProbeId,
+    },
+    /// Ask a helper for commands that verify what failed, and run them where they can do no harm; the answer is
+    /// `HelperAnswered` or `HelperFailed`.
+    AskHelper {
+        /// Names the answer.
+        act: Act,
+        /// What it is told first.
+        context: Option<Context>,
+        /// The task.
+        prompt: String,
+    },
+    /// End the agent.
+    StopAgent {
+        /// Which.
+        agent: AgentId,
+    },
+    /// The run has ended: tell everybody, and forget what was only needed to go on.
+    Report {
+        /// How it ended.
+        outcome: Outcome,
+    },
+}

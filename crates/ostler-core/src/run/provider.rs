@@ -1,0 +1,67 @@
+//! The part of a run that finds somebody to do the work.
+
+use std::time::Duration;
+
+use super::record::Attempt;
+use super::{Action, Agent, GiveUp, Outcome, Phase, Run, Stage};
+use crate::breaker::{ProbeId, Reason, Shut};
+use crate::{Asking, Timestamp};
+
+/// Waits for a provider in one run.
+const MAX_WAITS: u32 = 50;
+/// The shortest wait for a provider.
+const MIN_WAIT: Duration = Duration::from_secs(1);
+
+impl Run {
+    pub(super) fn choose(&mut self) -> Vec<Action> {
+        let act = self.next_act();
+        self.go(Phase::Choosing, vec![Action::ChooseProvider { act, excluding: self.tried.clone() }])
+    }
+
+    /// Waits for a provider, if that can help.
+    pub(super) fn no_provider(&mut self, shut: Vec<Shut>, now: Timestamp) -> Vec<Action> {
+        let opens = shut.iter().filter(|shut| shut.reason.passes()).map(|shut| shut.until).min();
+        if let Some(until) = opens.map(|until| until.max(now.plus(MIN_WAIT))) {
+            let wait = u64::try_from(until.since(now).as_millis()).unwrap_or(u64::MAX);
+            let waited_ms = self.waited_ms.saturating_add(wait);
+            let in_time = self.policy.time().is_none_or(|time| until < self.began.plus(time));
+            if in_time && self.waits < MAX_WAITS && waited_ms <= self.policy.wait_secs.saturating_mul(1_000) {
+                self.waits += 1;
+                self.waited_ms = waited_ms;
+                return self.go(Phase::Waiting { until }, Vec::new());
+            }
+        }
+        let all_refuse = !shut.is_empty() && shut.iter().all(|shut| shut.reason == Reason::Auth);
+        if all_refuse {
+            self.end(Outcome::Blocked { kind: Asking::Auth, provider: None }, now)
+        } else {
+            self.end(Outcome::GivenUp { why: GiveUp::NoProvider { shut } }, now)
+        }
+    }
+
+    /// Starts the agent of a provider.
+    pub(super) fn chosen(&mut self, provider: String, probe: Option<ProbeId>, now: Timestamp) -> Vec<Action> {
+        if self.tried.contains(&provider) {
+            return self.end(Outcome::GivenUp { why: GiveUp::NoProvider { shut: Vec::new() } }, now);
+        }
+        let act = self.next_act();
+        self.agent = Some(Agent { id: act, provider: provider.clone(), probe });
+        self.turn(&provider, now);
+        let phase = self.agent_phase(Stage::Starting, now);
+        self.go(phase, vec![Action::StartAgent { act, provider }])
+    }
+
+    /// Goes on with another provider within the attempt.
+    pub(super) fn switch(&mut self, exclude: bool, now: Timestamp) -> Vec<Action> {
+        if self.policy.is_spent(self.tokens) {
+            return self.end(Outcome::GivenUp { why: GiveUp::Tokens }, now);
+        }
+        if self.switches >= self.policy.max_switches {
+            return self.end(Outcome::GivenUp { why: GiveUp::Switches }, now);
+        }
+        self.switches += 1;
+        let last = self.attempts.last().and_then(Attempt::provider).filter(|_| exclude);
+        self.tried.extend(last.map(str::to_owned));
+        self.choose()
+    }
+}

@@ -1,0 +1,201 @@
+//! What has happened in a run.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Stop;
+use crate::Timestamp;
+
+/// Files that are kept of each kind.
+const MAX_FILES: usize = 200;
+/// Errors that are kept of an attempt, and characters of each.
+const MAX_ERRORS: usize = 20;
+const MAX_ERROR: usize = 1_000;
+
+/// What became of the work tree, as it was seen and not as an agent says.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changes {
+    /// New files.
+    pub created: Vec<String>,
+    /// Files that are different.
+    pub modified: Vec<String>,
+    /// Files that are gone.
+    pub deleted: Vec<String>,
+    /// Files that were left out here because there are so many.
+    pub more: u64,
+}
+
+impl Changes {
+    /// Whether nothing has changed.
+    pub fn is_empty(&self) -> bool {
+        self.created.is_empty() && self.modified.is_empty() && self.deleted.is_empty() && self.more == 0
+    }
+
+    /// The same with no more files than a record can bear.
+    #[must_use]
+    pub(super) fn bounded(mut self) -> Self {
+        for files in [&mut self.created, &mut self.modified, &mut self.deleted] {
+            let excess = files.len().saturating_sub(MAX_FILES);
+            files.truncate(MAX_FILES);
+            self.more = self.more.saturating_add(u64::try_from(excess).unwrap_or(u64::MAX));
+        }
+        self
+    }
+
+    /// Both together, one after the other.
+    #[must_use]
+    pub fn then(mut self, later: &Self) -> Self {
+        for file in &later.created {
+            let was_there = remove(&mut self.deleted, file);
+            insert(if was_there { &mut self.modified } else { &mut self.created }, file);
+        }
+        for file in later.modified.iter().filter(|file| !self.created.contains(file)) {
+            insert(&mut self.modified, file);
+        }
+        for file in &later.deleted {
+            let is_new = remove(&mut self.created, file);
+            remove(&mut self.modified, file);
+            if !is_new {
+                insert(&mut self.deleted, file);
+            }
+        }
+        self.more = self.more.saturating_add(later.more);
+        self.bounded()
+    }
+}
+
+fn remove(files: &mut Vec<String>, file: &str) -> bool {
+    let before = files.len();
+    files.retain(|known| known != file);
+    files.len() < before
+}
+
+fn insert(files: &mut Vec<String>, file: &str) {
+    if !files.iter().any(|known| known == file) {
+        files.push(file.to_owned());
+    }
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It goes on.
+    Running,
+    /// Its checks passed.
+    Passed,
+    /// Its checks failed, or it could not be finished.
+    Failed,
+    /// It was finished, and there are no checks.
+    Unchecked,
+    /// It was broken off.
+    Abandoned,
+}
+
+/// One try at the task, whoever made it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// From 1.
+    pub number: u32,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// What became of it.
+    pub status: Status,
+    /// What its checks complained of, the first thing first.
+    pub errors: Vec<String>,
+    /// Who worked at it, one after the other.
+    pub turns: Vec<Turn>,
+}
+
+/// The part of one provider in an attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Who.
+    pub provider: String,
+    /// When it was asked.
+    pub started: Timestamp,
+    /// When its agent had the prompt.
+    pub submitted: Option<Timestamp>,
+    /// By what that is known.
+    pub proof: Option<String>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Why it ended.
+    pub stop: Option<Stop>,
+    /// Why it ended, in words.
+    pub reason: Option<String>,
+    /// What it changed, if somebody could look.
+    pub changes: Option<Changes>,
+}
+
+impl Attempt {
+    pub(super) fn new(number: u32, now: Timestamp) -> Self {
+        Self {
+            number,
+            started: now,
+            ended: None,
+            status: Status::Running,
+            errors: Vec::new(),
+            turns: Vec::new(),
+        }
+    }
+
+    /// Who worked at it last.
+    pub fn provider(&self) -> Option<&str> {
+        self.turns.last().map(|turn| turn.provider.as_str())
+    }
+
+    /// What all who worked at it changed together.
+    pub fn changes(&self) -> Changes {
+        let seen = self.turns.iter().filter_map(|turn| turn.changes.as_ref());
+        seen.fold(Changes::default(), Changes::then)
+    }
+
+    /// Whether it is known that nothing was changed.
+    pub fn changed_nothing(&self) -> bool {
+        self.turns.iter().all(|turn| turn.changes.as_ref().is_some_and(Changes::is_empty))
+    }
+
+    /// The first thing that its checks complained of.
+    pub fn first_error(&self) -> Option<&str> {
+        self.errors.first().map(String::as_str)
+    }
+
+    pub(super) fn end(&mut self, status: Status, errors: Vec<String>, now: Timestamp) {
+        if self.status != Status::Running {
+            return;
+        }
+        self.status = status;
+        self.ended = Some(now);
+        self.errors = bounded_errors(errors);
+    }
+}
+
+/// What a helper found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum HelperRecord {
+    /// Its commands were run.
+    Answered {
+        /// They all passed: the checks themselves may be wrong.
+        verified: bool,
+        /// What they complained of.
+        findings: Vec<String>,
+    },
+    /// It could not help.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Errors, fewer and shorter where they are too many or too long.
+pub(super) fn bounded_errors(errors: Vec<String>) -> Vec<String> {
+    let shorten = |error: String| match error.char_indices().nth(MAX_ERROR) {
+        Some((end, _)) => error[..end].to_owned(),
+        None => error,
+    };
+    errors.into_iter().filter(|error| !error.trim().is_empty()).take(MAX_ERRORS).map(shorten).collect()
+}

@@ -1,0 +1,194 @@
+//! How an agent gets what it has to know from the start.
+//!
+//! What an agent can do decides: whether its hooks run when a session begins, and whether it takes a first prompt on
+//! its command line. Whatever the way, each piece goes exactly one of them.
+
+/// What an agent can take at its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// A hook of ours runs when its session begins, and what it prints is read. At most so many bytes are.
+    pub hook: Option<usize>,
+    /// It takes a first prompt on its command line.
+    pub argument: bool,
+}
+
+/// What an agent has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted<'a> {
+    /// Who speaks and about what; empty for none.
+    pub beacon: &'a str,
+    /// What it should know before it begins.
+    pub context: Option<&'a str>,
+    /// What it should do.
+    pub work: Option<&'a str>,
+    /// How it gets a context that is too long to be typed.
+    pub elsewhere: &'a str,
+}
+
+/// A piece of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// What it is.
+    pub part: Part,
+    /// The text.
+    pub text: String,
+    /// Which way it goes.
+    pub way: Way,
+    /// The agent is asked to confirm it.
+    pub ack: bool,
+}
+
+/// What a piece is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What it should know.
+    Context,
+    /// What it should do.
+    Work,
+}
+
+impl Part {
+    /// The name, for ids.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Work => "prompt",
+        }
+    }
+}
+
+/// Ways into an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Way {
+    /// Its session-start hook prints it.
+    Hook,
+    /// The first prompt on its command line.
+    Argument,
+    /// A message, when it is ready.
+    #[default]
+    Message,
+    /// A command of its own, typed as it is.
+    Command,
+}
+
+impl Way {
+    /// The name in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Argument => "argument",
+            Self::Message => "message",
+            Self::Command => "command",
+        }
+    }
+
+    /// The way of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Hook, Self::Argument, Self::Message, Self::Command].into_iter().find(|way| way.as_str() == name)
+    }
+}
+
+/// Longest text on a command line.
+pub const MAX_ARGUMENT: usize = 32 << 10;
+/// Longest context that is typed.
+pub const MAX_CONTEXT: usize = 100 << 10;
+
+/// Decides which way each piece goes.
+pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
+    let Wanted { beacon, context, work, elsewhere } = wanted;
+    let context = context.map(str::trim_end).filter(|context| !context.is_empty());
+    let work = work.map(str::trim_end).filter(|work| !work.is_empty());
+    let with_beacon =
+        |text: &str| if beacon.is_empty() { text.to_owned() } else { format!("{beacon}\n\n{text}") };
+    let first = |part, text: String, ack| {
+        let way = if abilities.argument && fits_argument(&text) { Way::Argument } else { Way::Message };
+        Piece { part, text, way, ack }
+    };
+    let mut pieces = Vec::new();
+    match (context, work) {
+        (None, None) => {}
+        (None, Some(work)) => pieces.push(first(Part::Work, with_beacon(work), false)),
+        (Some(context), work) if abilities.hook.is_some_and(|limit| context.len() <= limit) => {
+            pieces.push(Piece { part: Part::Context, text: context.to_owned(), way: Way::Hook, ack: false });
+            pieces.extend(work.map(|work| first(Part::Work, with_beacon(work), false)));
+        }
+        (Some(context), work) => {
+            let known = if context.len() <= MAX_CONTEXT { context } else { elsewhere };
+            pieces.push(first(Part::Context, with_beacon(known), true));
+            pieces.extend(work.map(|work| Piece {
+                part: Part::Work,
+                text: work.to_owned(),
+                way: Way::Message,
+                ack: false,
+            }));
+        }
+    }
+    pieces
+}
+
+/// A text that begins with a dash would be read as an option.
+fn fits_argument(text: &str) -> bool {
+    text.len() <= MAX_ARGUMENT && !text.starts_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEITHER: Abilities = Abilities { hook: None, argument: false };
+    const HOOK: Abilities = Abilities { hook: Some(10), argument: false };
+    const ARGUMENT: Abilities = Abilities { hook: None, argument: true };
+    const BOTH: Abilities = Abilities { hook: Some(10), argument: true };
+
+    fn ways(
+        abilities: Abilities,
+        context: Option<&str>,
+        work: Option<&str>,
+    ) -> Vec<(Part, Way, String, bool)> {
+        let wanted = Wanted { beacon: "B", context, work, elsewhere: "load it" };
+        plan(abilities, wanted)
+            .into_iter()
+            .map(|piece| (piece.part, piece.way, piece.text, piece.ack))
+            .collect()
+    }
+
+    #[test]
+    fn what_an_agent_can_do_decides() {
+        use Part::{Context, Work};
+        use Way::{Argument, Hook, Message};
+        let text = str::to_owned;
+        for (abilities, expected) in [
+            (BOTH, [(Context, Hook, text("ctx"), false), (Work, Argument, text("B\n\ndo"), false)]),
+            (HOOK, [(Context, Hook, text("ctx"), false), (Work, Message, text("B\n\ndo"), false)]),
+            (ARGUMENT, [(Context, Argument, text("B\n\nctx"), true), (Work, Message, text("do"), false)]),
+            (NEITHER, [(Context, Message, text("B\n\nctx"), true), (Work, Message, text("do"), false)]),
+        ] {
+            assert_eq!(ways(abilities, Some("ctx"), Some("do")), expected, "{abilities:?}");
+        }
+        assert_eq!(ways(BOTH, None, Some("do")), [(Work, Argument, text("B\n\ndo"), false)]);
+        assert_eq!(ways(NEITHER, None, None), []);
+    }
+
+    #[test]
+    fn what_is_too_long_goes_another_way() {
+        let long = "c".repeat(11);
+        assert_eq!(ways(BOTH, Some(&long), None)[0].1, Way::Argument, "a hook's output would be cut");
+        let longer = "c".repeat(MAX_ARGUMENT + 1);
+        assert_eq!(ways(BOTH, Some(&longer), None)[0].1, Way::Message);
+        let longest = "c".repeat(MAX_CONTEXT + 1);
+        assert_eq!(ways(BOTH, Some(&longest), None)[0].2, "B\n\nload it");
+        let bare = Wanted { work: Some("--help me"), ..Wanted::default() };
+        assert_eq!(plan(BOTH, bare)[0].way, Way::Message, "it is no option");
+    }
+
+    #[test]
+    fn nothing_is_said_twice() {
+        for abilities in [BOTH, HOOK, ARGUMENT, NEITHER] {
+            let pieces = ways(abilities, Some("ctx"), Some("do"));
+            let all: String = pieces.iter().map(|piece| piece.2.as_str()).collect();
+            for once in ["ctx", "do", "B"] {
+                assert_eq!(all.matches(once).count(), 1, "{abilities:?}: {once}");
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the user allows: which dialogs are answered, and which folders are trusted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ostler_core::Asking;
+use ostler_core::dialog::Policy;
+use serde::{Deserialize, Serialize};
+
+use crate::Home;
+
+/// What is done about dialogs, as the user's settings say. A person answers where they say nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policies {
+    /// Leave to do something.
+    pub permission: Policy,
+    /// A question of the agent.
+    pub question: Policy,
+    /// Approval of a plan.
+    pub plan: Policy,
+    /// Trust in a folder, a server, an import.
+    pub trust: Policy,
+    /// A login or a key.
+    pub auth: Policy,
+    /// Anything else.
+    pub dialog: Policy,
+    /// Single dialogs, by the rules that know them.
+    pub rules: BTreeMap<String, Policy>,
+}
+
+impl Policies {
+    /// What is done about a dialog that this rule knows.
+    pub fn of(&self, rule: &str, kind: Option<&str>) -> Policy {
+        let by_kind = || {
+            let is = |asking: Asking| kind == Some(asking.as_str());
+            [
+                (Asking::Permission, self.permission),
+                (Asking::Question, self.question),
+                (Asking::Plan, self.plan),
+                (Asking::Trust, self.trust),
+                (Asking::Auth, self.auth),
+            ]
+            .into_iter()
+            .find(|(asking, _)| is(*asking))
+            .map_or(self.dialog, |(_, policy)| policy)
+        };
+        self.rules.get(rule).copied().unwrap_or_else(by_kind)
+    }
+}
+
+/// Folders that the user said are trusted.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Folders {
+    folders: BTreeSet<PathBuf>,
+}
+
+fn load(home: &Home) -> Folders {
+    fs::read(home.trusted_folders())
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default()
+}
+
+/// Remembers that a folder is trusted, with all that is below it.
+pub(crate) fn trust_folder(home: &Home, folder: &Path) -> io::Result<()> {
+    let folder = folder.canonicalize()?;
+    let mut known = load(home);
+    if known.folders.insert(folder) {
+        let file = home.trusted_folders();
+        let mut fresh = tempfile::NamedTempFile::new_in(home.path())?;
+        serde_json::to_writer_pretty(&mut fresh, &known)?;
+        fresh.as_file().sync_all()?;
+        fresh.persist(file).map_err(|error| error.error)?;
+    }
+    Ok(())
+}
+
+/// Whether a folder, or one above it, is trusted.
+pub(crate) fn is_trusted(home: &Home, folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let known = load(home).folders;
+    folder.ancestors().any(|folder| known.contains(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_counts_before_the_kind() {
+        let policies: Policies =
+            toml::from_str("trust = \"allow\"\ndialog = \"deny\"\n[rules]\nnew-server = \"ask\"").unwrap();
+        assert_eq!(policies.of("trust-folder", Some("trust")), Policy::Allow);
+        assert_eq!(policies.of("new-server", Some("trust")), Policy::Ask);
+        assert_eq!(policies.of("theme", Some("dialog")), Policy::Deny);
+        assert_eq!(policies.of("theme", None), Policy::Deny);
+        assert_eq!(policies.of("run", Some("permission")), Policy::Ask, "a person answers");
+    }
+
+    #[test]
+    fn trust_reaches_down_and_not_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let home =
+            Home::resolve(|name| (name == "OSTLER_HOME").then(|| dir.path().join("home").into())).unwrap();
+        fs::create_dir_all(home.path()).unwrap();
+        let project = dir.path().join("project");
+        fs::create_dir_all(project.join("src")).unwrap();
+        assert!(!is_trusted(&home, &project));
+        trust_folder(&home, &project).unwrap();
+        trust_folder(&home, &project).unwrap();
+        assert!(is_trusted(&home, &project) && is_trusted(&home, &project.join("src")));
+        assert!(!is_trusted(&home, dir.path()));
+        fs::write(home.trusted_folders(), "broken").unwrap();
+        assert!(!is_trusted(&home, &project), "what cannot be read grants nothing");
+    }
+}

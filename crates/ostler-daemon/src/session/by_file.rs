@@ -1,0 +1,55 @@
+//! Messages that are too long to be typed.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use ostler_hold::create_private;
+use ostler_screen::SafeText;
+
+fn file(dir: &Path, id: &str) -> PathBuf {
+    // An id is the sender's choice, and a file name is not.
+    let name: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(80).collect();
+    dir.join("messages").join(format!("{name}.md"))
+}
+
+fn pointer(file: &Path, bytes: u64) -> SafeText {
+    SafeText::new(&format!(
+        "Read the file {} and do what it says: it is a message to you, {bytes} bytes, too long to be typed.",
+        file.display()
+    ))
+}
+
+/// Writes a message to a file of its session, and returns the line that says where it is.
+pub(super) fn put(dir: &Path, id: &str, text: &str) -> io::Result<SafeText> {
+    let file = file(dir, id);
+    create_private(&dir.join("messages"))?;
+    let mut open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
+    open.write_all(text.as_bytes())?;
+    open.sync_all()?;
+    Ok(pointer(&file, text.len() as u64))
+}
+
+/// The line that says where a message is, if it was put into a file.
+pub(super) fn find(dir: &Path, id: &str) -> Option<SafeText> {
+    let file = file(dir, id);
+    let bytes = fs::metadata(&file).ok()?.len();
+    Some(pointer(&file, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_is_found_and_stays_inside() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(find(dir.path(), "m"), None);
+        let line = put(dir.path(), "../../m", "long text").unwrap();
+        assert!(line.as_str().contains("/messages/______m.md and do"), "{line}");
+        assert_eq!(find(dir.path(), "../../m"), Some(line));
+        assert_eq!(fs::read_to_string(dir.path().join("messages/______m.md")).unwrap(), "long text");
+    }
+}

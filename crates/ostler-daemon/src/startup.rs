@@ -1,0 +1,84 @@
+//! What an agent has to know and do from its start: recorded before it is started.
+
+use std::ffi::OsString;
+
+use ostler_agents::{Agent, FirstPrompt};
+use ostler_core::beacon::{Beacon, Topic};
+use ostler_core::queue::Priority;
+use ostler_core::start_plan::{self, Abilities, Part, Piece, Wanted, Way};
+use ostler_protocol::StartupRequest;
+use ostler_screen::SafeText;
+use ostler_store::{NewMessage, NewSession, Store, StoreError, Terms};
+
+use crate::clock;
+use crate::registry::Shared;
+
+/// Decides which way everything goes, records it, and adds to the arguments what goes there.
+pub(crate) async fn record(
+    shared: &Shared,
+    agent: Option<&Agent>,
+    session: &NewSession,
+    request: &StartupRequest,
+    hook: Option<usize>,
+    args: &mut Vec<OsString>,
+) -> Result<(), StoreError> {
+    let time = clock::shown(clock::now()).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let topic = if request.prompt.is_some() { Topic::Assigned } else { Topic::ColdStart };
+    let beacon = Beacon { recipient: &session.name, sender: &request.sender, time: &time, topic, id: None };
+    let beacon = if request.beacon { beacon.to_string() } else { String::new() };
+    let elsewhere = format!(
+        "Your context is too long to be typed. Run `{} context load` and read what it prints before you begin.",
+        shared.executable.display()
+    );
+    let wanted = Wanted {
+        beacon: &beacon,
+        context: request.context.as_deref(),
+        work: request.prompt.as_deref(),
+        elsewhere: &elsewhere,
+    };
+    let first = agent.map_or(FirstPrompt::None, |agent| agent.preset.prompt.first);
+    let pieces = start_plan::plan(Abilities { hook, argument: first != FirstPrompt::None }, wanted);
+    for piece in pieces.iter().filter(|piece| piece.way == Way::Argument) {
+        let flag = agent.and_then(|agent| agent.preset.prompt.flag.as_ref());
+        args.extend(flag.filter(|_| first == FirstPrompt::Flag).map(OsString::from));
+        args.push(OsString::from(typed(piece, session)));
+    }
+    let messages: Vec<NewMessage> =
+        pieces.iter().zip(1..).map(|(piece, seq)| message(session, request, piece, seq)).collect();
+    let add =
+        move |store: &mut Store| messages.iter().try_for_each(|message| store.add_message(message).map(drop));
+    shared.store.run(add).await
+}
+
+/// The id of a piece's message: short, because the agent may have to repeat it.
+fn id(session: &NewSession, part: Part) -> String {
+    let skip = session.id.len().saturating_sub(6);
+    format!("{}-{}", part.as_str(), session.id.get(skip..).unwrap_or_default())
+}
+
+/// What stands on the command line, which is what the delivery looks for.
+fn typed(piece: &Piece, session: &NewSession) -> String {
+    let text = SafeText::new(piece.text.trim_end());
+    if piece.ack {
+        crate::session::with_request(&text, &id(session, piece.part)).to_string()
+    } else {
+        text.to_string()
+    }
+}
+
+fn message(session: &NewSession, request: &StartupRequest, piece: &Piece, seq: u64) -> NewMessage {
+    NewMessage {
+        session: session.id.clone(),
+        id: id(session, piece.part),
+        seq,
+        body: piece.text.clone().into_bytes(),
+        terms: Terms {
+            sender: request.sender.clone(),
+            priority: if piece.part == Part::Context { Priority::Startup } else { Priority::Normal },
+            ack: piece.ack,
+            way: piece.way,
+            ..Terms::default()
+        },
+        at: clock::now(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Watching runs.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ostler_protocol::{Request, Response, RunInfo};
+
+use crate::cli::OnInterrupt;
+use crate::client;
+use crate::error::{CommandError, Kind};
+
+/// How long one question may stay open: an interrupt is noticed between two.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// Watches runs until all have ended, and tells what happens.
+pub(super) fn follow(
+    runs: &[RunInfo],
+    on_interrupt: OnInterrupt,
+    quiet: bool,
+) -> Result<Vec<RunInfo>, CommandError> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted.clone());
+    let shown = Mutex::new(());
+    let many = runs.len() > 1;
+    let ended: Vec<Result<RunInfo, CommandError>> = std::thread::scope(|scope| {
+        let watchers: Vec<_> = runs
+            .iter()
+            .map(|run| {
+                let (interrupted, shown) = (&interrupted, &shown);
+                scope.spawn(move || {
+                    watch(run, interrupted, |line| {
+                        if !quiet {
+                            let _turn = shown.lock().unwrap_or_else(PoisonError::into_inner);
+                            let name = if many { format!("{}: ", run.task) } else { String::new() };
+                            let _ = writeln!(std::io::stderr(), "{name}{line}");
+                        }
+                    })
+                })
+            })
+            .collect();
+        watchers
+            .into_iter()
+            .map(|watcher| {
+                watcher.join().unwrap_or_else(|_| Err(CommandError::new(Kind::Internal, "a watcher failed")))
+            })
+            .collect()
+    });
+    let ended: Vec<RunInfo> = ended.into_iter().collect::<Result<_, _>>()?;
+    let going: Vec<&RunInfo> = ended.iter().filter(|run| !run.is_over()).collect();
+    if going.is_empty() {
+        return Ok(ended);
+    }
+    if on_interrupt == OnInterrupt::Stop {
+        return ended.iter().map(|run| super::one(&Request::CancelRun { id: run.id.clone() })).collect();
+    }
+    if !quiet {
+        for run in going {
+            let _ = writeln!(std::io::stderr(), "[left; {0} goes on: ostler runs wait {0}]", run.id);
+        }
+    }
+    Ok(ended)
+}
+
+fn watch(run: &RunInfo, interrupted: &AtomicBool, tell: impl Fn(&str)) -> Result<RunInfo, CommandError> {
+    let mut last = run.clone();
+    let mut told = Told::default();
+    told.news(&last, &tell);
+    while !last.is_over() && !interrupted.load(Ordering::Relaxed) {
+        let request = Request::RunStatus { id: run.id.clone(), after: Some(last.version) };
+        match client::call_with(&request, None, Some(GLANCE)) {
+            Ok(Response::Run(now)) => {
+                last = *now;
+                told.news(&last, &tell);
+            }
+            Ok(_) => return Err(crate::commands::unexpected()),
+            Err(error) if error.kind == Kind::TimedOut => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(last)
+}
+
+/// What was told already.
+#[derive(Default)]
+struct Told {
+    state: String,
+    prompts: usize,
+    proofs: usize,
+    checks: usize,
+    turns: usize,
+}
+
+impl Told {
+    fn news(&mut self, run: &RunInfo, tell: &impl Fn(&str)) {
+        for prompt in run.prompts.iter().skip(self.prompts) {
+            let block =
+                prompt.context.as_ref().map_or_else(String::new, |kind| format!(", with the {kind} block"));
+            tell(&format!("attempt {}: {} gets the task{block}", prompt.attempt, prompt.provider));
+        }
+        self.prompts = run.prompts.len();
+        let proofs: Vec<&String> = run.prompts.iter().filter_map(|prompt| prompt.proof.as_ref()).collect();
+        for proof in proofs.iter().skip(self.proofs) {
+            tell(&format!("  submitted ({proof})"));
+        }
+        self.proofs = proofs.len();
+        let turns =
+            run.attempts.iter().flat_map(|attempt| &attempt.turns).filter(|turn| turn.ended.is_some());
+        let ended: Vec<_> = turns.collect();
+        for turn in ended.iter().skip(self.turns) {
+            if let Some(reason) = &turn.reason {
+                tell(&format!("  {} stopped: {reason}", turn.provider));
+            }
+        }
+        self.turns = ended.len();
+        for check in run.checks.iter().skip(self.checks) {
+            let result = if check.passed { "passed" } else { "failed" };
+            let error = check.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+            tell(&format!("  check {result}: {} ({:.1} s){error}", check.command, check.seconds));
+        }
+        self.checks = run.checks.len();
+        if self.state != run.state && !run.is_over() {
+            tell(&format!("  {}", run.summary));
+            self.state.clone_from(&run.state);
+        }
+    }
+}
