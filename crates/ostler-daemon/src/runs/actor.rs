@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::batch::Place;
 use super::minder::{Given, News};
-use super::record::{RunRecord, forget_environment, forget_seen, look};
+use super::record::{RunRecord, exclude, forget_environment, forget_seen, look};
 use super::{Handle, breakers, info};
 use crate::registry::Shared;
 use crate::session::SessionHandle;
@@ -133,7 +133,7 @@ impl RunActor {
         }
         // Looked at now, not when it was asked for: others of the batch may have worked in the same tree.
         let (id, cwd) = (self.record.request.id.clone(), self.record.cwd());
-        self.record.tree = look(&self.shared, &id, &cwd, 0).await;
+        self.record.tree = look(&self.shared, &id, &cwd, &exclude(&self.shared, &cwd), 0).await;
         self.handle(Event::Started).await;
     }
 

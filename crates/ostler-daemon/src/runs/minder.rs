@@ -14,6 +14,8 @@ use crate::session::{Command, SessionHandle, Standing};
 
 /// A state that would end a turn is looked at again after this: an agent may rest for a moment between two tools.
 const SETTLE: Duration = Duration::from_millis(150);
+/// The same where the agent itself says so: it knows whether it rests.
+const SETTLE_SHORT: Duration = Duration::from_millis(50);
 /// The same where nothing definite speaks for it.
 const SETTLE_LONG: Duration = Duration::from_millis(600);
 /// An agent that has a prompt and has been idle since before it for this long did its work unseen: while nobody
@@ -94,7 +96,12 @@ pub(super) async fn mind(
             ready = true;
             Some(Event::AgentReady { agent })
         } else if let (Given::Prompt { sent, taken }, Some(stop)) = (has, stop(&standing)) {
-            let wait = if standing.confidence >= 0.9 { SETTLE } else { SETTLE_LONG };
+            let wait = match standing.confidence {
+                // What went wrong may be told more exactly in a moment.
+                0.97.. if standing.state == State::Idle => SETTLE_SHORT,
+                0.9.. => SETTLE,
+                _ => SETTLE_LONG,
+            };
             let unseen = taken.unwrap_or(sent).plus(UNSEEN).max(understood);
             let due = if standing.since < sent { unseen } else { standing.since.plus(wait) };
             if stopped_for == Some(sent) {

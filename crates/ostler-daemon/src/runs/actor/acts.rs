@@ -177,7 +177,7 @@ impl RunActor {
                 ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
             };
             // At the same time: each asks git several times.
-            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, act.step));
+            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, &exclude, act.step));
             let changes = changes.map(|changes| Changes {
                 created: changes.created,
                 modified: changes.updated,
