@@ -14,7 +14,7 @@ mod migrations;
 mod sessions;
 mod store;
 
-pub use deliveries::{DeliveryCounts, Written};
+pub use deliveries::{DeliveryCounts, Intent, LastWrite};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
 pub use messages::{Accepted, Message, MessageState, NewMessage, Terms};

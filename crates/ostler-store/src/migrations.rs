@@ -84,6 +84,9 @@ const STEPS: &[&str] = &[
         PRIMARY KEY (session, seq)
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE inputs ADD COLUMN echoes INTEGER NOT NULL DEFAULT 0;   -- how often the text stood on the screen before
+",
 ];
 
 /// Schema version of this build.

@@ -12,6 +12,8 @@ mod hook_report;
 mod judging;
 mod messages;
 mod observing;
+mod person;
+mod resuming;
 
 use std::collections::BTreeMap;
 use std::process::Child;
@@ -25,7 +27,7 @@ use ostler_hold::wire::{Request, Status};
 use ostler_hold::{ExitRecord, SessionDir};
 use ostler_protocol::{ErrorKind, Problem, SessionInfo};
 use ostler_screen::{Signal, Size};
-use ostler_store::{Ending, MessageState, Session, StoreError, Written};
+use ostler_store::{Ending, MessageState, Session, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -33,6 +35,8 @@ use self::answering::Answering;
 use self::conversation::Conversation;
 use self::judging::Judging;
 pub(crate) use self::messages::with_request;
+use self::person::HeldKeys;
+use self::resuming::Resumable;
 use super::deliveries::Deliveries;
 use super::output::Output;
 use super::{Command, SessionHandle};
@@ -83,8 +87,9 @@ pub(crate) struct Actor {
     holder_pid: Option<u32>,
     deliveries: Deliveries,
     answering: Option<Answering>,
-    /// The last writes of an earlier daemon, by the place of their message in the order.
-    resumable: Vec<(u64, Written)>,
+    resumable: Resumable,
+    /// What a person typed in the moment between a text and its Enter.
+    held_keys: HeldKeys,
     /// Why the terminal did not take the last write.
     why_refused: Option<String>,
     stoppers: Vec<oneshot::Sender<()>>,
@@ -173,7 +178,8 @@ impl Actor {
             holder_pid: None,
             deliveries: Deliveries::default(),
             answering: None,
-            resumable: Vec::new(),
+            resumable: Resumable::default(),
+            held_keys: HeldKeys::default(),
             why_refused: None,
             stoppers: Vec::new(),
             inspectors: Vec::new(),
@@ -274,6 +280,7 @@ impl Actor {
             self.inspectors.first().map(|(until, _)| *until),
             self.observing_until(),
             self.delivering_until(),
+            self.held_keys.until(),
             self.answering_until(),
             self.judging.deadline(),
         ]
@@ -316,6 +323,7 @@ impl Actor {
         self.perform_typing(actions).await;
         self.answer_dialog().await;
         self.deliver(None).await;
+        self.release_keys().await;
     }
 
     /// Gives an event to the lifecycle and does what it says.
