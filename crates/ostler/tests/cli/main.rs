@@ -2,14 +2,26 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
+mod agent_lab;
 mod agents;
 mod attach;
 mod basics;
+mod delivery;
+mod delivery_misbehaviour;
+mod delivery_moments;
+mod delivery_people;
+mod delivery_queue;
+mod delivery_restart;
 mod hooks;
 mod hostile;
 mod judge;
 mod kill;
+mod kill_prompts;
+mod killer;
+mod startup;
 mod states;
+mod storm;
 mod support;
 mod trouble;
 mod users;
+mod wrap;
