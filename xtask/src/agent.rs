@@ -46,6 +46,9 @@ pub struct Agent {
     /// What the model server should know.
     #[serde(default)]
     pub server: Settings,
+    /// What has to be known to follow a message to the model.
+    #[serde(default)]
+    pub delivery: Delivery,
     /// Scenes that do not apply, and why.
     #[serde(default)]
     pub skip: BTreeMap<Scene, String>,
@@ -109,6 +112,16 @@ impl Default for Input {
     fn default() -> Self {
         Self { paste: true, gap: 0.4, interrupt: vec!["Escape".into()] }
     }
+}
+
+/// How a prompt looks on its way to the model.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Delivery {
+    /// Regular expressions for what the agent adds to a prompt.
+    pub adds: Vec<String>,
+    /// What it shows in place of a long text.
+    pub marks: Vec<String>,
 }
 
 /// A dialog as the driver sees it.
@@ -186,6 +199,15 @@ impl AgentFile {
 
     /// The agent in one release and one scene: what is more special wins.
     pub fn resolve(&self, version: &str, scene: Scene) -> Result<Agent> {
+        self.merged(version, &[scene.name()])
+    }
+
+    /// The same for a trial of deliveries that is played like this scene.
+    pub fn resolve_delivery(&self, version: &str, scene: Scene) -> Result<Agent> {
+        self.merged(version, &[scene.name(), "deliver"])
+    }
+
+    fn merged(&self, version: &str, names: &[&str]) -> Result<Agent> {
         let mut table = self.table.clone();
         let releases = table.remove("release");
         let scenes = table.remove("scene");
@@ -194,12 +216,13 @@ impl AgentFile {
         let release_scenes = release.remove("scene");
         merge(&mut table, release);
         for scenes in [scenes, release_scenes].into_iter().flatten() {
-            if let Some(special) = scenes.get(scene.name()).and_then(Value::as_table) {
+            for special in names.iter().filter_map(|name| scenes.get(name)?.as_table()) {
                 merge(&mut table, special.clone());
             }
         }
-        let what =
-            || format!("the file of {} is wrong for version {version}, scene {}", self.name, scene.name());
+        let what = || {
+            format!("the file of {} is wrong for version {version}, scene {}", self.name, names.join(", "))
+        };
         Value::Table(table).try_into().with_context(what)
     }
 }

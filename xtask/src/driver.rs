@@ -15,11 +15,10 @@ use crate::truth::{Mark, What};
 
 /// How often the screen is looked at.
 const GLANCE: Duration = Duration::from_millis(120);
-/// The session's name.
-const NAME: &str = "agent";
-
 /// Drives one session and keeps its log.
 pub struct Driver {
+    /// The session's name.
+    name: String,
     ostler: PathBuf,
     out: PathBuf,
     /// The model server's log, whose clock is also the driver's.
@@ -31,7 +30,22 @@ pub struct Driver {
 impl Driver {
     /// Makes a driver that uses this binary and keeps its files in this directory.
     pub fn new(ostler: PathBuf, out: PathBuf, log: Log) -> Self {
-        Self { ostler, out, log, marks: Vec::new(), events: None }
+        Self { name: "agent".into(), ostler, out, log, marks: Vec::new(), events: None }
+    }
+
+    /// Turns to the session of another name, which may not have begun.
+    pub fn turn_to(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
+
+    /// The session's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The model server's log.
+    pub fn log(&self) -> &Log {
+        &self.log
     }
 
     /// What was done and seen so far.
@@ -54,7 +68,7 @@ impl Driver {
         self.log.now()
     }
 
-    /// Starts the agent, recorded, and follows the events.
+    /// Starts the agent, recorded.
     pub fn start(
         &mut self,
         cwd: &str,
@@ -65,8 +79,8 @@ impl Driver {
     ) -> Result<()> {
         let from = self.now();
         let mut command =
-            self.command(&["start", program, "--json", "--name", NAME, "--cwd", cwd, "--record", "64"]);
-        command.args(["--size", "120x40"]);
+            self.command(&["start", program, "--json", "--cwd", cwd, "--record", "64", "--size", "120x40"]);
+        command.args(["--name", &self.name]);
         // Behind an interpreter nobody can tell which agent it is.
         if Path::new(program).file_name().is_none_or(|file| file != agent) {
             command.args(["--as", agent]);
@@ -76,6 +90,11 @@ impl Driver {
         }
         output(command.arg("--").args(args))?;
         self.mark(from, What::Started);
+        Ok(())
+    }
+
+    /// Keeps what ostler tells of its sessions.
+    pub fn follow_events(&mut self) -> Result<()> {
         let live = File::create(self.out.join("live.jsonl"))?;
         self.events = Some(
             self.command(&["events", "--follow", "--json"])
@@ -90,7 +109,7 @@ impl Driver {
     /// Writes bytes to the terminal, in one write.
     pub fn write(&self, bytes: &[u8]) -> Result<()> {
         let mut child = self
-            .command(&["send", NAME, "-", "--raw"])
+            .command(&["send", &self.name, "-", "--raw"])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()?;
@@ -115,7 +134,7 @@ impl Driver {
 
     /// The screen as text.
     pub fn screen(&self) -> Result<String> {
-        output(&mut self.command(&["screen", NAME]))
+        output(&mut self.command(&["screen", &self.name]))
     }
 
     /// Keeps the screen as a file, for people.
@@ -157,11 +176,12 @@ impl Driver {
 
     /// Ends the session and the daemon, and returns where the recording is.
     pub fn stop(&mut self) -> Result<PathBuf> {
-        let status: Value = serde_json::from_str(&output(&mut self.command(&["status", NAME, "--json"]))?)?;
+        let status: Value =
+            serde_json::from_str(&output(&mut self.command(&["status", &self.name, "--json"]))?)?;
         if status["state"] == "exited" {
             bail!("the agent ended by itself:\n{}", self.screen()?.trim());
         }
-        let stopped = output(&mut self.command(&["stop", NAME, "--grace", "1"]));
+        let stopped = self.stop_session();
         if let Some(mut events) = self.events.take() {
             let _ = events.kill();
             let _ = events.wait();
@@ -172,7 +192,13 @@ impl Driver {
         find_recording(&home(), id)
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// Ends the session.
+    pub fn stop_session(&self) -> Result<()> {
+        output(&mut self.command(&["stop", &self.name, "--grace", "1"])).map(drop)
+    }
+
+    /// An ostler command.
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.ostler);
         command.args(args).env("OSTLER_HOME", home()).stdin(Stdio::null());
         command
@@ -199,7 +225,8 @@ fn find_recording(home: &Path, id: &str) -> Result<PathBuf> {
     bail!("session {id} left no recording")
 }
 
-fn output(command: &mut Command) -> Result<String> {
+/// Runs a command that must succeed, and returns what it printed.
+pub fn output(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -11,10 +11,13 @@
 //!
 //! `cargo xtask score` replays every recording with `ostler replay` and compares ([`score`]).
 //!
+//! `cargo xtask deliver` tries `ostler send` against the same programs ([`deliver`]).
+//!
 //! An agent is data: `conformance/agents/NAME.toml` says what to install, how to launch it, what its dialogs
 //! look like to the *driver* and how to answer them ([`agent`]). Nothing of that is known to ostler.
 
 pub mod agent;
+pub mod deliver;
 pub mod driver;
 pub mod install;
 pub mod jobs;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 ///
 /// Bound into `$root` before anything is covered: what is needed may lie under `/home` or `/tmp`.
 const SCRIPT: &str = r#"
-root=$1 bins=$2 agent=$3 name=$4 out=$5 node=$6 trap=$7 mute=$8
+root=$1 bins=$2 agent=$3 name=$4 out=$5 node=$6 trap=$7 mute=$8 chore=$9
 ip link set lo up
 echo dev > /proc/sys/kernel/hostname 2>/dev/null || true
 mount -t tmpfs tmpfs "$root"
@@ -30,7 +30,7 @@ cd /home/dev
 code=0
 env -i PATH=/opt/node/bin:/usr/local/bin:/usr/bin:/bin HOME=/home/dev USER=dev LOGNAME=dev SHELL=/bin/bash \
     TERM=xterm-256color LANG=C.UTF-8 TZ=UTC NO_COLOR= OSTLER_ANSWER_STATUS_QUERY="$mute" \
-    /opt/bin/xtask stage /opt/out/job.json || code=$?
+    /opt/bin/xtask "$chore" /opt/out/job.json || code=$?
 exit $code
 "#;
 
@@ -49,6 +49,8 @@ pub struct World<'a> {
     pub trap: &'a Path,
     /// The terminal does not answer the query for program status.
     pub mute: bool,
+    /// The hidden command of this program that plays the job.
+    pub chore: &'a str,
 }
 
 /// Plays the job in `out` within a world of its own.
@@ -62,6 +64,7 @@ pub fn play(world: &World<'_>) -> Result<()> {
     command.args(["sh", "-eu", "-c", SCRIPT, "sh"]);
     command.arg(root.path()).arg(world.bins).arg(world.agent).arg(world.name).arg(world.out);
     command.arg(node_prefix().unwrap_or_default()).arg(world.trap).arg(if world.mute { "0" } else { "1" });
+    command.arg(world.chore);
     let output = command.stdin(Stdio::null()).output().context("unshare does not run; install util-linux")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -16,8 +16,20 @@ use crate::truth::Truth;
 pub struct Row {
     /// What it is of.
     pub truth: Truth,
+    /// The agent told its status on the terminal.
+    pub tells_status: bool,
     /// How well it was read; or why it could not be.
     pub score: Result<Score, String>,
+    /// The same with general rules alone, as if nothing were known of the agent.
+    pub unknown: Result<Score, String>,
+}
+
+impl Row {
+    /// Says whether it was read well, and without harm where nothing is known of the agent.
+    pub fn passes(&self) -> bool {
+        let read = |score: &Result<Score, String>, fits: fn(&Score) -> bool| score.as_ref().is_ok_and(fits);
+        read(&self.score, Score::passes) && read(&self.unknown, Score::is_harmless_guess)
+    }
 }
 
 /// Finds all recordings below a directory, in order.
@@ -42,15 +54,32 @@ pub fn recordings(dir: &Path) -> Result<Vec<PathBuf>> {
 pub fn row(ostler: &Path, dir: &Path) -> Result<Row> {
     let truth: Truth = serde_json::from_slice(&std::fs::read(dir.join(recording::TRUTH))?)?;
     let mute = dir.extension().is_some_and(|variant| variant == "mute");
-    let said = replay(ostler, &dir.join(recording::FILE), mute);
-    let score = said.map(|said| score(&truth, &said)).map_err(|error| format!("{error:#}"));
-    Ok(Row { truth, score })
+    let file = dir.join(recording::FILE);
+    let scored = |rules| {
+        let said = replay(ostler, &file, mute, rules);
+        said.map(|said| score(&truth, &said)).map_err(|error| format!("{error:#}"))
+    };
+    let (score, unknown) = (scored(Rules::Own), scored(Rules::General));
+    let tells_status = recording::read(&file)?.contains("]7501;state=");
+    Ok(Row { truth, tells_status, score, unknown })
+}
+
+/// Which rules a recording is read with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// Those of the agent.
+    Own,
+    /// Those that hold for agents in general.
+    General,
 }
 
 /// What `ostler replay` says of a recording.
-pub fn replay(ostler: &Path, cast: &Path, mute: bool) -> Result<Vec<Said>> {
+pub fn replay(ostler: &Path, cast: &Path, mute: bool, rules: Rules) -> Result<Vec<Said>> {
     let mute = mute.then_some("--mute");
-    let output = Command::new(ostler).arg("replay").arg(cast).arg("--json").args(mute).output()?;
+    let general = (rules == Rules::General).then_some(["--agent", "generic"]);
+    let general = general.into_iter().flatten();
+    let output =
+        Command::new(ostler).arg("replay").arg(cast).arg("--json").args(mute).args(general).output()?;
     if !output.status.success() {
         bail!("{}", String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("replay failed"));
     }
@@ -61,36 +90,53 @@ pub fn replay(ostler: &Path, cast: &Path, mute: bool) -> Result<Vec<Said>> {
 /// Renders the page.
 pub fn page(rows: &[Row], skipped: &[(String, String, String)]) -> String {
     let mut page = String::from(HEAD);
-    let mut agents: BTreeMap<(String, String), Score> = BTreeMap::new();
-    let mut all = Score::default();
-    let mut passed = 0;
     for row in rows {
         let Truth { agent, version, scene, .. } = &row.truth;
-        match &row.score {
+        let _ = match &row.score {
             Ok(score) => {
-                passed += usize::from(score.passes());
-                agents.entry((agent.clone(), version.clone())).or_default().add(score);
-                all.add(score);
                 let verdict = if score.passes() { "ok" } else { "**off**" };
-                let _ = writeln!(page, "| {agent} | {version} | {scene} | {verdict} | {} |", cells(score));
+                writeln!(page, "| {agent} | {version} | {scene} | {verdict} | {} |", cells(score))
             }
             Err(error) => {
-                let _ = writeln!(page, "| {agent} | {version} | {scene} | not read: {error} | | | | | | |");
+                writeln!(page, "| {agent} | {version} | {scene} | not read: {error} | | | | | | |")
             }
-        }
+        };
     }
+    let passed = rows.iter().filter(|row| row.score.as_ref().is_ok_and(Score::passes)).count();
     let _ = write!(page, "\n{passed} of {} scenes are ok.\n\n{SUMS}", rows.len());
-    for ((agent, version), score) in &agents {
-        let _ = writeln!(page, "| {agent} {version} | {} |", cells(score));
+    let known = |row: &Row| row.score.clone().ok();
+    sums(&mut page, rows, known);
+    let _ = write!(page, "{SPEAKERS}{SUMS}");
+    for (speaker, tells_status) in [("program status", true), ("the screen alone", false)] {
+        let mut sum = Score::default();
+        let rows = rows.iter().filter(|row| row.tells_status == tells_status);
+        rows.filter_map(known).for_each(|score| sum.add(&score));
+        let _ = writeln!(page, "| {speaker} | {} |", cells(&sum));
     }
-    let _ = writeln!(page, "| all | {} |", cells(&all));
+    let _ = write!(page, "{UNKNOWN}{SUMS}");
+    sums(&mut page, rows, |row| row.unknown.clone().ok());
     if !skipped.is_empty() {
-        page.push_str("\nScenes that do not apply:\n\n");
+        page.push_str("\n## Scenes that do not apply\n\n");
         for (agent, scene, why) in skipped {
             let _ = writeln!(page, "- {agent}, {scene}: {why}");
         }
     }
     page
+}
+
+/// Adds up the scores of each agent, and of all.
+fn sums(page: &mut String, rows: &[Row], score: impl Fn(&Row) -> Option<Score>) {
+    let mut agents: BTreeMap<(&str, &str), Score> = BTreeMap::new();
+    let mut all = Score::default();
+    for row in rows {
+        let Some(score) = score(row) else { continue };
+        agents.entry((&row.truth.agent, &row.truth.version)).or_default().add(&score);
+        all.add(&score);
+    }
+    for ((agent, version), score) in &agents {
+        let _ = writeln!(page, "| {agent} {version} | {} |", cells(score));
+    }
+    let _ = writeln!(page, "| all | {} |", cells(&all));
 }
 
 const HEAD: &str = "# Conformance\n\n\
@@ -101,6 +147,14 @@ const HEAD: &str = "# Conformance\n\n\
     |---|---|---|---|---|---|---|---|---|---|\n";
 
 const SUMS: &str = "| | right | false idle | longest | missed dialogs | to idle | to working |\n|---|---|---|---|---|---|---|\n";
+
+const SPEAKERS: &str = "\n## By what speaks\n\n\
+    Programs that tell their status on the terminal do so when they are done, and ostler repeats it at once: what is\n\
+    left of the lags is the program's own. Where only the screen speaks, it has to be drawn first.\n\n";
+
+const UNKNOWN: &str = "\n## Unknown agents\n\n\
+    The same recordings with general rules alone, as if nothing were known of the agent. Processes, which tell of\n\
+    silent tools, are not recorded.\n\n";
 
 fn cells(score: &Score) -> String {
     let lag = |values: &[f64]| match (quantile(values, 0.5), quantile(values, 0.95)) {
@@ -149,7 +203,12 @@ mod tests {
         let truth =
             Truth { agent: "a".into(), version: "1".into(), scene: "reply".into(), ..Truth::default() };
         let score = Score { counted: 10.0, right: 9.9, to_idle: vec![0.25], ..Score::default() };
-        let rows = [Row { truth: truth.clone(), score: Ok(score) }, Row { truth, score: Err("no".into()) }];
+        let guess = Score { counted: 10.0, right: 5.0, false_idle: 0.5, ..Score::default() };
+        let read = Row { truth, tells_status: true, score: Ok(score), unknown: Ok(guess) };
+        assert!(read.passes());
+        let unread = Row { score: Err("no".into()), tells_status: false, ..read.clone() };
+        assert!(!unread.passes());
+        let rows = [read, unread];
         let page = page(&rows, &[("a".into(), "trust".into(), "it has none".into())]);
         assert!(page.contains("| a | 1 | reply | ok | 99.0 % | 0.0 | 0.0 | – | 0.25 / 0.25 | – |"), "{page}");
         assert!(
@@ -157,5 +216,9 @@ mod tests {
                 && page.contains("1 of 2 scenes are ok")
                 && page.contains("it has none")
         );
+        assert!(page.contains("| program status | 99.0 % | 0.0 | 0.0 | – | 0.25 / 0.25 | – |"), "{page}");
+        assert!(page.contains("| the screen alone | – | – |"), "{page}");
+        let unknown = page.split("## Unknown agents").nth(1).unwrap();
+        assert!(unknown.contains("| a 1 | 50.0 % | 1.0 | 0.0 | – | – | – |"), "{page}");
     }
 }

@@ -18,6 +18,8 @@ use crate::truth::{Interval, Truth};
 
 /// Time after a true change that does not count.
 pub const GRACE: f64 = 0.5;
+/// The longest false idle of an agent of which nothing is known.
+pub const GUESS: f64 = 1.0;
 /// Time within which a dialog has to be noticed.
 pub const NOTICE: f64 = 1.5;
 /// Time for which a dialog has to be told.
@@ -68,6 +70,11 @@ impl Score {
     /// nothing about a dialog.
     pub fn is_harmless(&self) -> bool {
         self.longest_false_idle <= GRACE && self.missed == 0
+    }
+
+    /// The same of an agent of which nothing is known.
+    pub fn is_harmless_guess(&self) -> bool {
+        self.longest_false_idle <= GUESS && self.missed == 0
     }
 
     /// Says whether nothing harmful was said and little was wrong.

@@ -38,8 +38,10 @@ pub const OUT: &str = "/opt/out";
 pub const LIVE: &str = "live.txt";
 /// There if something harmful was said live.
 pub const HARM: &str = "harm.txt";
-const HOME: &str = "/home/dev";
-const CWD: &str = "/home/dev/project";
+/// The home directory.
+pub const HOME: &str = "/home/dev";
+/// The project.
+pub const CWD: &str = "/home/dev/project";
 /// How long an agent may take to start on a busy machine.
 const START: f64 = 60.0;
 /// How long a turn may take beyond what its script says.
@@ -64,6 +66,7 @@ pub fn play(spec: &Path) -> Result<()> {
     let env: Vec<_> = launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect();
     let args: Vec<_> = launch.args.iter().chain(&launch.more_args).map(|arg| places.fill(arg)).collect();
     driver.start(CWD, &env, &job.name, &places.fill(&launch.program), &args)?;
+    driver.follow_events()?;
     let played = act(&mut driver, &job);
     driver.snapshot("end");
     driver.mark(driver.now(), What::Over);
@@ -104,7 +107,8 @@ fn tell_live(out: &Path, truth: &Truth, zero: f64) -> Result<()> {
     Ok(std::fs::write(out.join(LIVE), line)?)
 }
 
-fn prepare_home(agent: &Agent, places: &Places<'_>) -> Result<()> {
+/// Writes the files that the agent needs in its home.
+pub fn prepare_home(agent: &Agent, places: &Places<'_>) -> Result<()> {
     let put = |path: &str| -> Result<std::path::PathBuf> {
         let path = Path::new(HOME).join(path);
         std::fs::create_dir_all(path.parent().context("a file needs a directory")?)?;
@@ -119,7 +123,8 @@ fn prepare_home(agent: &Agent, places: &Places<'_>) -> Result<()> {
     Ok(())
 }
 
-fn prepare_project() -> Result<()> {
+/// Makes a small repository to work in.
+pub fn prepare_project() -> Result<()> {
     let dir = Path::new(CWD);
     std::fs::create_dir_all(dir)?;
     std::fs::write(dir.join("README.md"), "# A small project\n")?;

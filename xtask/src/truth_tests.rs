@@ -9,7 +9,7 @@ fn received(at: f64, exchange: u64, turn: Option<usize>) -> Entry {
     Entry {
         at: 1000.0 + at,
         exchange,
-        event: Event::Received { path, turn, reply: turn, user, tools: vec![] },
+        event: Event::Received { path, turn, reply: turn, user, fresh: vec![], prompts: 0, tools: vec![] },
     }
 }
 

@@ -141,7 +141,11 @@ fn recordings(dir: &Path) -> Result<Vec<PathBuf>> {
 
 /// An agent that is on and off its work on the screen, with much output.
 fn weigh() -> Duration {
-    let mut detector = Detector::new(Settings::default(), Expectations { status: false, rules: true }, BEGIN);
+    let mut detector = Detector::new(
+        Settings::default(),
+        Expectations { status: false, rules: true, transcript_ends: true },
+        BEGIN,
+    );
     let (idle, working) = (reading(State::Idle), reading(State::Working));
     let begun = cpu_time();
     for count in 0..EVENTS {
@@ -163,16 +167,27 @@ fn cpu_time() -> Duration {
 }
 
 fn reading(state: State) -> Reading {
-    let finding =
-        Finding { rule: "rule".into(), state, kind: None, until: None, general: false, certain: false };
+    let finding = Finding {
+        rule: "rule".into(),
+        state,
+        kind: None,
+        until: None,
+        general: false,
+        certain: false,
+        moving: false,
+        print: 0,
+    };
     Reading { findings: vec![finding], draft: None }
 }
 
 /// How often agents at rest want to be looked at, by what they claim and by what they show.
 fn wake_ups() -> u64 {
     let wake_ups = |event: Event| {
-        let mut detector =
-            Detector::new(Settings::default(), Expectations { status: false, rules: true }, BEGIN);
+        let mut detector = Detector::new(
+            Settings::default(),
+            Expectations { status: false, rules: true, transcript_ends: true },
+            BEGIN,
+        );
         let _ = detector.handle(event, BEGIN);
         let rest = BEGIN.plus(Duration::from_secs(10));
         while let Some(due) = detector.deadline().filter(|due| *due <= rest) {

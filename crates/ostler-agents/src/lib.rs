@@ -9,10 +9,13 @@
 //! [`Reader`] says what a screen shows: [`Region`]s keep rules from taking quoted text for the real thing.
 
 pub mod choice;
+pub mod context;
 mod headless;
 pub mod hooks;
+pub mod instructions;
 mod launch;
 mod layer;
+mod literal;
 mod observer;
 mod preset;
 mod reader;
@@ -24,6 +27,8 @@ mod rule;
 mod rulebook;
 mod shown;
 mod sight;
+pub mod speech;
+pub mod terms;
 pub mod transcript;
 pub mod version;
 
@@ -32,8 +37,8 @@ pub use launch::Launch;
 pub use layer::{Layer, PresetError};
 pub use observer::{Observer, settings_for};
 pub use preset::{
-    ComposerSpec, ConfigDir, Cost, FirstPrompt, Headless, Identity, Input, Preset, PromptSpec, Run,
-    SessionSpec, Speaks, Startup, StatusSpec, Timing,
+    ComposerSpec, ConfigDir, ConversationSpec, Cost, FirstPrompt, Headless, Identity, Input, Preset,
+    PromptSpec, Run, SessionSpec, Speaks, Startup, StatusSpec, Timing,
 };
 pub use reader::{Composer, Reader};
 pub use region::{Region, UnknownRegion};

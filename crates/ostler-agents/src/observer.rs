@@ -151,6 +151,7 @@ fn claim(status: &ProgramStatus) -> Option<Claim> {
 pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
     let Timing {
         idle_confirm_ms,
+        certain_confirm_ms,
         startup_confirm_ms,
         startup_status_ms,
         noisy_idle_ms,
@@ -160,6 +161,7 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
     } = agent.preset.timing;
     Settings {
         idle_confirm_ms: idle_confirm_ms.unwrap_or(base.idle_confirm_ms),
+        certain_confirm_ms: certain_confirm_ms.unwrap_or(base.certain_confirm_ms),
         startup_confirm_ms: startup_confirm_ms.unwrap_or(base.startup_confirm_ms),
         startup_status_ms: startup_status_ms.unwrap_or(base.startup_status_ms),
         noisy_idle_ms: noisy_idle_ms.unwrap_or(base.noisy_idle_ms),

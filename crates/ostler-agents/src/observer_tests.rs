@@ -29,7 +29,7 @@ struct Stage {
 
 impl Stage {
     fn new(memory: Option<Memory>, now: u64) -> Self {
-        let expectations = Expectations { status: false, rules: true };
+        let expectations = Expectations { rules: true, ..Expectations::default() };
         Self {
             screen: Screen::new(Size::clamped(20, 5), 0),
             observer: Observer::new(book(RULES), Settings::default(), expectations, memory, Timestamp(now)),
@@ -135,7 +135,7 @@ fn other_rules_take_the_place_of_what_was_seen() {
     let _ = stage.output(2000, "allow");
     stage.run_until(3000);
     assert_eq!(stage.state(), State::Blocked);
-    let expectations = Expectations { status: false, rules: true };
+    let expectations = Expectations { rules: true, ..Expectations::default() };
     let other = book(&RULES.replace("allow", "other"));
     stage.observer.use_rules(other, Settings::default(), expectations, Timestamp(3000));
     stage.run_until(60_000);

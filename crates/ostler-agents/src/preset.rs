@@ -46,6 +46,8 @@ pub struct Preset {
     pub transport: BTreeMap<String, Vec<String>>,
     /// How its composer looks.
     pub composer: ComposerSpec,
+    /// How prompts and replies look above it.
+    pub conversation: ConversationSpec,
     /// How long things may take before they mean something, where the usual time is wrong for this agent.
     pub timing: Timing,
     /// What its screen means, by rule id.
@@ -81,6 +83,8 @@ pub struct Run {
     pub unset: Vec<String>,
     /// Names its processes have.
     pub processes: Vec<String>,
+    /// Files that it leaves in a project for itself, as `.gitignore` names them: no work of its own.
+    pub scratch: Vec<String>,
     /// How to tell that the program is really this agent.
     pub identity: Option<Identity>,
 }
@@ -180,6 +184,12 @@ pub struct Input {
     pub paste_limit: Option<u32>,
     /// What it does with a prompt that comes while it works: `queue`, `steer`, `cancel`.
     pub while_working: Option<String>,
+    /// What is typed before a text that begins with this character, which would open a menu or a mode: then the text
+    /// is taken as it is.
+    pub literal: BTreeMap<char, String>,
+    /// What is typed behind a text whose last word begins with this character, which opens a menu of completions:
+    /// Enter would choose from it.
+    pub closing: BTreeMap<char, String>,
 }
 
 impl Default for Input {
@@ -192,6 +202,8 @@ impl Default for Input {
             paste_placeholder: None,
             paste_limit: None,
             while_working: None,
+            literal: BTreeMap::new(),
+            closing: BTreeMap::new(),
         }
     }
 }
@@ -251,12 +263,24 @@ pub struct ComposerSpec {
     pub has_cursor: bool,
 }
 
+/// How prompts and replies look on an agent's screen: both are told, or neither.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConversationSpec {
+    /// How a row begins in which a prompt that was given begins. Rows behind it are its own until a reply begins.
+    pub prompt: Option<String>,
+    /// How a row begins in which the agent's own words begin, up to the words. Its other rows begin in that column.
+    pub reply: Option<String>,
+}
+
 /// Times in milliseconds; what is not set here is set for all agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Timing {
     /// A screen that looks idle is believed after this.
     pub idle_confirm_ms: Option<u32>,
+    /// The same where a rule is certain.
+    pub certain_confirm_ms: Option<u32>,
     /// The same, for the first time after a start.
     pub startup_confirm_ms: Option<u32>,
     /// The same, for an agent that tells its status and has not yet.

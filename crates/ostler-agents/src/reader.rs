@@ -3,7 +3,9 @@
 //! Every row remembers which patterns it matches, so that only rows that were drawn since the last look are
 //! matched again, and rules are weighed only when a match has come or gone.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+mod composer;
+mod motion;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,10 +13,11 @@ use ostler_core::detector::{Finding, Reading};
 use ostler_screen::{Cursor, Modes, Screen};
 
 use crate::region::{DIALOG_ROWS, Region};
-use crate::rulebook::{ComposerPatterns, MAX_PATTERNS, RuleBook, Test};
+use crate::rulebook::{MAX_PATTERNS, Rule, RuleBook, Test};
 
-/// Rows a composer may have.
-const COMPOSER_ROWS: usize = 200;
+pub use composer::Composer;
+pub(crate) use composer::is_frame;
+use motion::{Print, Trace};
 
 /// One bit per pattern, as many as an agent may have.
 type Bits = [u64; MAX_PATTERNS.div_ceil(64)];
@@ -28,8 +31,13 @@ pub struct Reader {
     /// One bit set per row, and one for the title at the end.
     bits: Vec<u64>,
     blank: Vec<bool>,
-    /// One fingerprint per row: most of what is drawn was there before, there or in another row.
-    prints: Vec<Option<u64>>,
+    /// One fingerprint per row, and one for the title: most of what is drawn was there before, there or in another
+    /// row.
+    prints: Vec<Option<Print>>,
+    /// What each rule saw.
+    traces: Vec<Trace>,
+    /// A sign of work is there that has not moved yet.
+    awaits_motion: bool,
     title: Option<String>,
     composer: Option<Composer>,
     cursor: Option<Cursor>,
@@ -39,26 +47,17 @@ pub struct Reader {
     text: String,
 }
 
-/// Where the composer is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Composer {
-    /// Its rows.
-    pub rows: Range<usize>,
-    /// Its rows with the rows of its frame.
-    pub framed: Range<usize>,
-    /// Something is written in it.
-    pub draft: bool,
-}
-
 impl Reader {
     /// A reader that has seen nothing.
     pub fn new(book: Arc<RuleBook>) -> Self {
         Self {
             words: book.patterns.len().div_ceil(64).max(1),
+            traces: book.rules.iter().map(|_| Trace::default()).collect(),
             book,
             bits: Vec::new(),
             blank: Vec::new(),
             prints: Vec::new(),
+            awaits_motion: false,
             title: None,
             composer: None,
             cursor: None,
@@ -99,7 +98,7 @@ impl Reader {
         let mut changed = std::mem::take(&mut self.changed);
         if self.blank.len() != rows {
             self.blank = vec![true; rows];
-            self.prints = vec![None; rows];
+            self.prints = vec![None; rows + 1];
             self.bits = vec![0; (rows + 1) * self.words];
             self.title = None;
             changed.clear();
@@ -115,8 +114,9 @@ impl Reader {
         }
         self.changed = changed;
         if self.title.as_deref() != Some(screen.title().unwrap_or_default()) {
-            self.text = screen.title().unwrap_or_default().to_owned();
+            screen.title().unwrap_or_default().clone_into(&mut self.text);
             self.title = Some(self.text.clone());
+            self.prints[rows] = Some(Print::of(&self.text));
             dirty |= self.matched(rows);
         }
         let (cursor, modes) = (screen.cursor(), screen.modes());
@@ -138,9 +138,7 @@ impl Reader {
 
     /// Takes in the text at hand as that of a row; returns whether anything is different for this row.
     fn drawn(&mut self, index: usize) -> bool {
-        let mut hasher = DefaultHasher::new();
-        self.text.hash(&mut hasher);
-        let print = Some(hasher.finish());
+        let print = Some(Print::of(&self.text));
         if self.prints[index] == print {
             return false;
         }
@@ -175,31 +173,64 @@ impl Reader {
             *old = new;
         }
         // The match is the same, what it tells may not be.
-        differs || self.book.telling.iter().any(|pattern| self.has(index, *pattern))
+        let tells = |patterns: &[usize]| patterns.iter().any(|pattern| self.has(index, *pattern));
+        differs || tells(&self.book.telling) || (self.awaits_motion && tells(&self.book.hints))
     }
 
     fn has(&self, index: usize, pattern: usize) -> bool {
         self.bits[index * self.words + pattern / 64] >> (pattern % 64) & 1 == 1
     }
 
-    fn findings(&self, screen: &Screen) -> Vec<Finding> {
+    /// Adds the rows that speak for a rule.
+    fn seen(&self, test: &Test, seen: &mut Vec<usize>) {
+        match test {
+            Test::Row { region, pattern } => {
+                seen.extend(self.rows(*region).filter(|row| self.has(*row, *pattern)));
+            }
+            Test::All(tests) | Test::Any(tests) => tests.iter().for_each(|test| self.seen(test, seen)),
+            _ => {}
+        }
+    }
+
+    fn findings(&mut self, screen: &Screen) -> Vec<Finding> {
+        let book = self.book.clone();
         let mut own = false;
-        let rules = self.book.rules.iter().filter(|rule| {
+        let mut findings = Vec::new();
+        for (index, rule) in book.rules.iter().enumerate() {
             // What holds for agents in general counts where this agent's own rules, which come first, say nothing.
-            let holds = !(own && rule.general) && self.holds(&rule.test);
-            own |= holds && !rule.general;
-            holds
-        });
-        rules
-            .map(|rule| Finding {
-                rule: rule.id.clone(),
-                state: rule.state,
-                kind: rule.kind.clone(),
-                until: rule.until.and_then(|(region, pattern)| self.until(screen, region, pattern)),
-                general: rule.general,
-                certain: rule.certain,
-            })
-            .collect()
+            if (own && rule.general) || !self.holds(&rule.test) {
+                self.traces[index] = Trace::default();
+                continue;
+            }
+            own |= !rule.general;
+            findings.push(self.finding(index, rule, screen));
+        }
+        self.awaits_motion = self.traces.iter().any(Trace::is_still);
+        findings
+    }
+
+    fn finding(&mut self, index: usize, rule: &Rule, screen: &Screen) -> Finding {
+        let mut seen = Vec::new();
+        if rule.is_hint_of_work() || rule.is_failure() {
+            self.seen(&rule.test, &mut seen);
+        }
+        let prints: Vec<Print> =
+            seen.iter().filter_map(|row| self.prints.get(*row).copied().flatten()).collect();
+        // Which rows a failure is in matters, not where they are.
+        let print = |prints: &[Print]| prints.iter().fold(0_u64, |sum, print| sum.wrapping_add(print.hash));
+        Finding {
+            rule: rule.id.clone(),
+            state: rule.state,
+            kind: rule.kind.clone(),
+            until: rule.until.and_then(|(region, pattern)| self.until(screen, region, pattern)),
+            general: rule.general,
+            certain: rule.certain,
+            print: if rule.is_failure() { print(&prints) } else { 0 },
+            moving: rule.is_hint_of_work() && {
+                let texts: Vec<String> = seen.iter().map(|row| self.row_text(screen, *row)).collect();
+                self.traces[index].follow(&texts)
+            },
+        }
     }
 
     fn holds(&self, test: &Test) -> bool {
@@ -225,31 +256,34 @@ impl Reader {
 
     fn until(&self, screen: &Screen, region: Region, pattern: usize) -> Option<String> {
         let row = self.rows(region).find(|row| self.has(*row, pattern))?;
-        let text = if row == self.blank.len() {
-            self.title.clone().unwrap_or_default()
-        } else {
-            let mut text = String::new();
-            screen.read_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
-            text
-        };
+        let text = self.row_text(screen, row);
         let captures = self.book.patterns[pattern].captures(&text)?;
         captures.name("until").map(|until| until.as_str().trim().to_owned()).filter(|until| !until.is_empty())
+    }
+
+    fn row_text(&self, screen: &Screen, row: usize) -> String {
+        if row == self.blank.len() {
+            return self.title.clone().unwrap_or_default();
+        }
+        let mut text = String::new();
+        screen.read_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
+        text
     }
 
     /// The rows of a region; the title is behind the last.
     fn rows(&self, region: Region) -> impl Iterator<Item = usize> {
         let count = self.blank.len();
         let composer = self.composer.as_ref();
+        let cursor = usize::from(self.cursor.unwrap_or_default().row).min(count.saturating_sub(1));
         let (range, limit) = match region {
             Region::Title => (count..count + 1, 1),
             Region::Screen => (0..count, count),
             Region::Top(limit) => return self.written(0..count, limit.into(), false),
             Region::Bottom(limit) => (0..count, limit.into()),
             Region::Status => (0..count, 1),
-            Region::Cursor => {
-                let row = usize::from(self.cursor.unwrap_or_default().row).min(count.saturating_sub(1));
-                (row..row + 1, 1)
-            }
+            Region::Cursor => (cursor..cursor + 1, 1),
+            Region::AboveCursor => (cursor.saturating_sub(1)..cursor, 1),
+            Region::BelowCursor => ((cursor + 1).min(count)..(cursor + 2).min(count), 1),
             Region::Composer => (composer.map_or(0..0, |composer| composer.rows.clone()), count),
             Region::Above(limit) => (0..composer.map_or(0, |composer| composer.framed.start), limit.into()),
             Region::Below => (composer.map_or(count, |composer| composer.framed.end)..count, count),
@@ -263,53 +297,6 @@ impl Reader {
     fn written(&self, range: Range<usize>, limit: usize, from_end: bool) -> Rows<'_> {
         Rows { blank: &self.blank, range, left: limit, from_end }
     }
-
-    /// Finds the composer: the lowest place that looks like one.
-    fn find_composer(&self, patterns: &ComposerPatterns, screen: &Screen) -> Option<Composer> {
-        let count = self.blank.len();
-        let has = |row: usize, pattern: Option<usize>| pattern.is_none_or(|pattern| self.has(row, pattern));
-        let place = (0..count).rev().find_map(|first| {
-            if !self.has(first, patterns.row) || (patterns.above.is_some() && first == 0) {
-                return None;
-            }
-            let top = first - usize::from(patterns.above.is_some());
-            if !has(top, patterns.above) {
-                return None;
-            }
-            let limit = count.min(first + COMPOSER_ROWS);
-            let place = if let Some(below) = patterns.below {
-                let end = (first + 1..limit).find(|row| self.has(*row, below))?;
-                (first..end, top..end + 1)
-            } else {
-                let end = (first + 1..limit).find(|row| self.blank[*row]).unwrap_or(limit);
-                (first..end, top..end)
-            };
-            let cursor = usize::from(self.cursor.unwrap_or_default().row);
-            (!patterns.has_cursor || place.0.contains(&cursor)).then_some(place)
-        });
-        let (mut rows, mut framed) = place?;
-        if patterns.above.is_none() {
-            // Without a frame above, every row that looks like the first belongs to it.
-            while rows.start > 0 && self.has(rows.start - 1, patterns.row) {
-                rows.start -= 1;
-                framed.start -= 1;
-            }
-        }
-        let mut text = String::new();
-        let draft = rows.clone().any(|row| {
-            screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
-            let empty = patterns.empty.is_some_and(|empty| self.has(row, empty));
-            let prompt = self.book.patterns[patterns.row].find(&text).filter(|_| row == rows.start);
-            let written = &text[prompt.map_or(0, |prompt| prompt.end())..];
-            !empty && written.contains(|character: char| !character.is_whitespace() && !is_frame(character))
-        });
-        Some(Composer { rows, framed, draft })
-    }
-}
-
-/// Whether a character is for drawing lines and boxes.
-pub(crate) fn is_frame(character: char) -> bool {
-    ('\u{2500}'..='\u{259f}').contains(&character)
 }
 
 /// Rows that are not blank, in the order in which they are looked at.

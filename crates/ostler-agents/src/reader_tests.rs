@@ -47,6 +47,8 @@ fn every_region_has_its_rows_and_no_others() {
         ("bottom 3", &["  cd", "====", "hint"]),
         ("status", &["hint"]),
         ("cursor", &["> ab"]),
+        ("above-cursor", &["----"]),
+        ("below-cursor", &["  cd"]),
         ("composer", &["> ab", "  cd"]),
         ("above 1", &["last"]),
         ("above 2", &["text", "last"]),
@@ -307,6 +309,69 @@ fn general_rules_count_where_the_agents_own_say_nothing() {
     let mut reader = Reader::new(Arc::new(RuleBook::new(&alone, Some(&alone), None).unwrap()));
     reader.look(&mut screen(4, "c"));
     assert!(ids(&reader) == ["shared"] && reader.reading().findings[0].general);
+}
+
+#[test]
+fn rows_beside_the_cursor_end_with_the_screen() {
+    for (output, above, below) in
+        [("a\r\nb\x1b[1;1H", false, true), ("a\r\nb", true, false), ("\x1b[2;1H", false, false)]
+    {
+        let mut screen = screen(2, output);
+        assert_eq!(holds("row = 'x'", "in = 'above-cursor', row = '.'", &mut screen), above, "{output:?}");
+        assert_eq!(holds("row = 'x'", "in = 'below-cursor', row = '.'", &mut screen), below, "{output:?}");
+    }
+}
+
+/// What a general sign of work says of itself, look by look.
+fn motion(looks: &[&str]) -> Vec<Option<bool>> {
+    let rules = "[rules.work]\nstate = 'working'\ngeneral = true\nwhen = { any = [{ in = 'title', row = 'Working' }, { in = 'screen', row = 'Working' }] }";
+    let mut reader = Reader::new(book(rules));
+    let mut screen = screen(4, "");
+    let mut look = |output: &&str| {
+        screen.feed(output.as_bytes());
+        reader.look(&mut screen);
+        reader.reading().findings.first().map(|finding| finding.moving)
+    };
+    looks.iter().map(&mut look).collect()
+}
+
+#[test]
+fn a_sign_of_work_that_changes_in_its_place_moves() {
+    let (still, moves) = (Some(false), Some(true));
+    assert_eq!(motion(&["\x1b[H| Working 1s", "\x1b[H/", "", "\x1b[2K"]), [still, moves, moves, None]);
+    assert_eq!(motion(&["\x1b]2;| Working\x07", "\x1b]2;/ Working\x07"]), [still, moves]);
+    // It went, and came anew.
+    assert_eq!(motion(&["\x1b[H| Working", "\x1b[2K", "\x1b[H/ Working"]), [still, None, still]);
+    // It moved along with what is above it.
+    assert_eq!(motion(&["\x1b[H| Working 1s", "\x1b[L\x1b[2;1H/"]), [still, moves]);
+    // Written bit by bit, then scrolled.
+    assert_eq!(motion(&["| Working", " (1s", ")", "\r\n\r\n", "\r\n"]), [still; 5]);
+    // What is quoted does not move with what it stood beside.
+    assert_eq!(
+        motion(&["\x1b[4H| Working 1s", "\x1b[H* Working (2s)\x1b[4H/", "\x1b[2K"]),
+        [still, moves, still]
+    );
+}
+
+#[test]
+fn a_failure_is_told_from_another_that_says_the_same() {
+    let rules = "[rules.failed]\nstate = 'error'\nwhen = { in = 'bottom 3', row = '^Error' }";
+    let mut reader = Reader::new(book(rules));
+    let mut screen = screen(4, "Error 1\r\n");
+    let mut print = |output: &str| {
+        screen.feed(output.as_bytes());
+        reader.look(&mut screen);
+        reader.reading().findings.first().map(|finding| finding.print)
+    };
+    let first = print("");
+    assert!(first.is_some());
+    assert_eq!(print("then\r\n"), first);
+    assert_eq!(print("and more\r\nthen"), None);
+    let again = print("\r\nError 1");
+    assert_eq!(again, first, "the same row in another place");
+    let both = print("\r\nError 1");
+    assert!(both.is_some() && both != first);
+    assert!(![first, both].contains(&print("\rError 2")));
 }
 
 /// Something a program may write.

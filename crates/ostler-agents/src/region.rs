@@ -18,6 +18,10 @@ pub enum Region {
     Status,
     /// The row of the cursor.
     Cursor,
+    /// The row right above that of the cursor.
+    AboveCursor,
+    /// The row right below that of the cursor.
+    BelowCursor,
     /// The rows of the composer.
     Composer,
     /// The last rows above the composer and its frame that are not blank.
@@ -34,7 +38,7 @@ pub(crate) const DIALOG_ROWS: u16 = 40;
 /// No place is called so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no region is called {0:?}; there are title, screen, top N, bottom N, status, cursor, composer, above N, below, dialog"
+    "no region is called {0:?}; there are title, screen, top N, bottom N, status, cursor, above-cursor, below-cursor, composer, above N, below, dialog"
 )]
 pub struct UnknownRegion(String);
 
@@ -57,6 +61,8 @@ impl FromStr for Region {
             ("bottom", Some(count)) => Ok(Self::Bottom(count)),
             ("status", None) => Ok(Self::Status),
             ("cursor", None) => Ok(Self::Cursor),
+            ("above-cursor", None) => Ok(Self::AboveCursor),
+            ("below-cursor", None) => Ok(Self::BelowCursor),
             ("composer", None) => Ok(Self::Composer),
             ("above", Some(count)) => Ok(Self::Above(count)),
             ("below", None) => Ok(Self::Below),
@@ -75,6 +81,8 @@ impl fmt::Display for Region {
             Self::Bottom(count) => write!(f, "bottom {count}"),
             Self::Status => f.write_str("status"),
             Self::Cursor => f.write_str("cursor"),
+            Self::AboveCursor => f.write_str("above-cursor"),
+            Self::BelowCursor => f.write_str("below-cursor"),
             Self::Composer => f.write_str("composer"),
             Self::Above(count) => write!(f, "above {count}"),
             Self::Below => f.write_str("below"),

@@ -10,6 +10,8 @@ fn a_region_reads_as_it_is_written() {
         "bottom 12",
         "status",
         "cursor",
+        "above-cursor",
+        "below-cursor",
         "composer",
         "above 3",
         "below",

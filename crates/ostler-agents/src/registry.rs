@@ -9,6 +9,7 @@ use toml::Table;
 
 use crate::layer::{Layer, PresetError, merge};
 use crate::rulebook::{MAX_PROGRAM, RuleBook, RuleError};
+use crate::transcript::FactKind;
 use crate::version::in_range;
 use crate::{Preset, Speaks};
 
@@ -186,7 +187,13 @@ impl Agent {
         Expectations {
             status: self.tells_status(version),
             rules: !self.preset.rules.is_empty() && self.name != GENERIC,
+            transcript_ends: self.tells_ends(),
         }
+    }
+
+    fn tells_ends(&self) -> bool {
+        let mut records = self.preset.transcript.iter().flat_map(|transcript| &transcript.records);
+        records.any(|record| record.fact == Some(FactKind::TurnEnded))
     }
 
     fn tells_status(&self, version: Option<&Version>) -> bool {

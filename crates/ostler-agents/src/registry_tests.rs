@@ -118,7 +118,18 @@ fn a_status_is_expected_of_the_versions_that_tell_it() {
         let version = version.map(|version| Version::parse(version).unwrap());
         assert_eq!(agent.expectations(version.as_ref()).status, expected, "{version:?}");
     }
-    assert!(!agent.expectations(None).rules);
+    assert!(!agent.expectations(None).rules && !agent.expectations(None).transcript_ends);
     let generic = registry.generic().unwrap();
     assert!(!generic.expectations(None).rules, "rules for agents in general know no agent");
+}
+
+#[test]
+fn a_transcript_tells_the_end_of_turns_if_a_record_means_that() {
+    for (fact, expected) in [("turn_ended", true), ("turn_started", false)] {
+        let text =
+            format!("run.command = 'x'\n[[transcript.records]]\nfact = '{fact}'\nwhen = {{ '/a' = 'b' }}");
+        let registry = Registry::new(&[layer("test-agent", "one", &text)]);
+        let agent = registry.get("test-agent").unwrap();
+        assert_eq!(agent.expectations(None).transcript_ends, expected, "{fact}");
+    }
 }

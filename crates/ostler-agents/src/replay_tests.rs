@@ -14,7 +14,7 @@ fn play(events: &str) -> Vec<(u128, State)> {
     let book = Arc::new(RuleBook::new(&preset, None, None).unwrap());
     let header = r#"{"version": 2, "width": 20, "height": 4}"#;
     let recording = Recording::parse(&format!("{header}\n{events}")).unwrap();
-    let expectations = Expectations { status: false, rules: true };
+    let expectations = Expectations { rules: true, ..Expectations::default() };
     let settings = Settings { idle_confirm_ms: 350, startup_confirm_ms: 1200, ..Settings::default() };
     let changes = replay(&recording, book, settings, expectations);
     changes.iter().map(|change| (change.at.as_millis(), change.verdict.state)).collect()

@@ -9,8 +9,9 @@ use semver::{Version, VersionReq};
 
 use crate::region::Region;
 use crate::rule::{Condition, RuleSpec};
+use crate::speech::Speech;
 use crate::version::in_range;
-use crate::{ComposerSpec, Preset};
+use crate::{ComposerSpec, ConversationSpec, Preset};
 
 /// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 1000;
@@ -46,7 +47,10 @@ pub struct RuleBook {
     pub(crate) rules: Vec<Rule>,
     /// Patterns of which more counts than that they match.
     pub(crate) telling: Vec<usize>,
+    /// Patterns of signs of work that agents in general show.
+    pub(crate) hints: Vec<usize>,
     pub(crate) composer: Option<ComposerPatterns>,
+    speech: Option<Speech>,
 }
 
 #[derive(Debug)]
@@ -59,6 +63,18 @@ pub(crate) struct Rule {
     pub(crate) test: Test,
     /// Where the end of a limit is told.
     pub(crate) until: Option<(Region, usize)>,
+}
+
+impl Rule {
+    /// Whether it says that agents in general look so at work.
+    pub(crate) fn is_hint_of_work(&self) -> bool {
+        self.general && self.state == State::Working
+    }
+
+    /// Whether it shows that a turn came to nothing.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self.state, State::Limited | State::Error)
+    }
 }
 
 /// Indices of patterns.
@@ -85,6 +101,17 @@ pub(crate) enum Test {
     AlternateScreen(bool),
 }
 
+impl Test {
+    /// Adds the patterns of which a match speaks for it.
+    fn patterns(&self, patterns: &mut Vec<usize>) {
+        match self {
+            Self::Row { pattern, .. } => patterns.push(*pattern),
+            Self::All(tests) | Self::Any(tests) => tests.iter().for_each(|test| test.patterns(patterns)),
+            _ => {}
+        }
+    }
+}
+
 impl RuleBook {
     /// Makes the rules of an agent ready that are for this version; all of them if it is not known.
     ///
@@ -107,9 +134,18 @@ impl RuleBook {
         // Equal priorities keep the order of their ids; rules for agents in general come last.
         rules.sort_by_key(|(priority, rule)| (rule.general, std::cmp::Reverse(*priority)));
         let rules: Vec<Rule> = rules.into_iter().map(|(_, rule)| rule).collect();
-        let telling = rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern).collect();
+        let (mut telling, mut hints) = (Vec::new(), Vec::new());
+        telling.extend(rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern));
+        rules.iter().filter(|rule| rule.is_failure()).for_each(|rule| rule.test.patterns(&mut telling));
+        rules.iter().filter(|rule| rule.is_hint_of_work()).for_each(|rule| rule.test.patterns(&mut hints));
         let (set, patterns) = compiler.finish()?;
-        Ok(Self { set, patterns, rules, telling, composer })
+        let speech = speech(&preset.conversation)?;
+        Ok(Self { set, patterns, rules, telling, hints, composer, speech })
+    }
+
+    /// How prompts and replies look on the agent's screen, where that is known.
+    pub fn speech(&self) -> Option<&Speech> {
+        self.speech.as_ref()
     }
 
     /// Whether the agent's composer can be recognised.
@@ -133,6 +169,25 @@ impl RuleBook {
     pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
         self.rules.iter().map(|rule| &*rule.id)
     }
+}
+
+/// Patterns that are looked for only when somebody asks, and so are not in the set for all rows.
+fn speech(spec: &ConversationSpec) -> Result<Option<Speech>, RuleError> {
+    let (prompt, reply) = match (&spec.prompt, &spec.reply) {
+        (Some(prompt), Some(reply)) => (prompt, reply),
+        (None, None) => return Ok(None),
+        (Some(_), None) => return Err(RuleError::new("conversation.reply", "is missing beside `prompt`")),
+        (None, Some(_)) => return Err(RuleError::new("conversation.prompt", "is missing beside `reply`")),
+    };
+    let mut compiler = Compiler::default();
+    let mut compile = |field: &str, source: &str| {
+        let index = compiler.pattern(field, source)?;
+        Ok::<_, RuleError>(compiler.regexes[index].clone())
+    };
+    Ok(Some(Speech {
+        prompt: compile("conversation.prompt", prompt)?,
+        reply: compile("conversation.reply", reply)?,
+    }))
 }
 
 /// The pattern with every word boundary that of ASCII words.

@@ -29,6 +29,8 @@ fn what_cannot_be_used_is_refused_with_its_field() {
         (rule(&deep), "is nested too deeply"),
         (rule("any = [{ composer = true }, { in = 'x', row = 'x' }]"), "rules.it.when.any[1].in: no region"),
         (rule("not = [{ in = 'screen', row = '[' }]"), "rules.it.when.not[0].row: regex parse error"),
+        ("conversation.prompt = '^>'".into(), "conversation.reply: is missing beside `prompt`"),
+        ("conversation = { prompt = 'x', reply = '(' }".into(), "conversation.reply: regex parse error"),
         ("[rules.it]\nwhen.composer = true".into(), "rules.it.state: is missing"),
         (
             "[rules.it]\nstate = 'exited'\nwhen.composer = true".into(),

@@ -1,8 +1,9 @@
 //! What a screen shows of a text that was typed.
 //!
 //! Agents wrap text, indent it, compose its accents, replace its tabs, and draw frames around it. What they do not
-//! change is its letters and digits, so these are compared; only text that has none is compared by everything that
-//! can be seen of it.
+//! change is its letters and digits, so these are compared. Not all of them: of scripts whose letters join, programs
+//! and terminals differ on how wide a text is, and one letter is drawn over another. Such letters, and signs, count
+//! only in a text that has no others, and then most of them have to be there.
 
 use ostler_core::delivery::Sight;
 use ostler_screen::Screen;
@@ -27,10 +28,88 @@ pub struct Body {
     letters: String,
     /// Everything that can be seen of it, if it has no letters.
     marks: String,
+    /// What is looked for on a screen.
+    essence: Essence,
     characters: usize,
     bytes: usize,
     wide: usize,
     lines: usize,
+    tabs: bool,
+}
+
+/// What of a text is surely drawn where it is expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Essence {
+    /// Letters and digits that every program measures alike.
+    Plain(String),
+    /// Other letters.
+    Joined(String),
+    /// Signs.
+    Signs(String),
+}
+
+impl Essence {
+    fn new(text: &str) -> Self {
+        let letters = letters(text);
+        let plain: String = letters.chars().filter(|letter| is_plain(*letter)).collect();
+        if !plain.is_empty() {
+            Self::Plain(plain)
+        } else if !letters.is_empty() {
+            Self::Joined(letters)
+        } else {
+            Self::Signs(marks(text))
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Plain(text) | Self::Joined(text) | Self::Signs(text) => text,
+        }
+    }
+
+    /// The same of another text.
+    fn of(&self, text: &str) -> String {
+        match self {
+            Self::Plain(_) => letters(text).chars().filter(|letter| is_plain(*letter)).collect(),
+            Self::Joined(_) => letters(text),
+            Self::Signs(_) => marks(text),
+        }
+    }
+
+    /// Whether this text is the same, as far as can be told from a screen.
+    fn is(&self, shown: &str) -> bool {
+        let seen = self.of(shown);
+        match self {
+            Self::Plain(whole) => seen == *whole,
+            Self::Signs(whole) if whole.is_ascii() => seen == *whole,
+            Self::Joined(whole) | Self::Signs(whole) => {
+                let foreign = |character: char| is_plain(character) && character.is_alphanumeric();
+                seen == *whole || (!seen.contains(foreign) && is_mostly(&seen, whole))
+            }
+        }
+    }
+}
+
+/// Whether most of a text is seen, and little else.
+fn is_mostly(seen: &str, whole: &str) -> bool {
+    let mut missing: Vec<char> = whole.chars().collect();
+    let (size, shown) = (missing.len(), seen.chars().count());
+    let mut common = 0;
+    for character in seen.chars() {
+        if let Some(at) = missing.iter().position(|other| *other == character) {
+            missing.swap_remove(at);
+            common += 1;
+        }
+    }
+    common * 3 >= size * 2 && common * 3 >= shown * 2
+}
+
+/// Whether a letter is as wide to every program: no script whose letters join, and none that is written from the
+/// right.
+fn is_plain(letter: char) -> bool {
+    !matches!(u32::from(letter),
+        0x0300..=0x036f | 0x0590..=0x11ff | 0x1700..=0x1cff | 0xa800..=0xabff | 0xd7b0..=0xd7ff | 0xfb1d..=0xfdff
+        | 0xfe70..=0xfeff | 0x1_0000..=0x1_ffff)
 }
 
 /// What an agent shows in place of a long text.
@@ -50,10 +129,12 @@ impl Body {
         Self {
             letters: letters(text),
             marks: marks(text),
+            essence: Essence::new(text),
             characters: text.chars().count(),
             bytes: text.len(),
             wide: text.encode_utf16().count(),
             lines: text.matches('\n').count(),
+            tabs: text.contains('\t'),
         }
     }
 
@@ -80,6 +161,11 @@ impl Body {
         }
     }
 
+    /// Whether another text reads the same.
+    pub fn reads_like(&self, other: &Self) -> bool {
+        if self.letters.is_empty() { self.marks == other.marks } else { self.letters == other.letters }
+    }
+
     /// What the composer shows of it; `earlier` are texts that may have been put back.
     pub fn sight(
         &self,
@@ -92,18 +178,18 @@ impl Body {
         if !composer.draft {
             return Sight::Empty;
         }
-        let shown = composer_text(screen, book, composer);
+        let shown = self.composer_text(screen, book, composer, true);
+        // A text may look like what an empty composer says.
+        if self.essence.is(&shown) || self.essence.is(&self.composer_text(screen, book, composer, false)) {
+            return Sight::Ours;
+        }
         if let Some(Placeholder(pattern)) = placeholder
             && let Some(found) = pattern.captures(&shown)
         {
             let rest = pattern.replace(&shown, "");
             return if self.fits(&found) && letters(&rest).is_empty() { Sight::Ours } else { Sight::Foreign };
         }
-        if self.is(&shown) {
-            return Sight::Ours;
-        }
-        let seen = if self.letters.is_empty() { marks(&shown) } else { letters(&shown) };
-        let whole = if self.letters.is_empty() { &self.marks } else { &self.letters };
+        let (seen, whole) = (self.essence.of(&shown), self.essence.as_str());
         if seen.is_empty() {
             return Sight::Foreign;
         }
@@ -111,7 +197,7 @@ impl Body {
             // The beginning has left the composer at its top.
             return Sight::Ours;
         }
-        if earlier.iter().any(|earlier| earlier.is(&shown)) {
+        if earlier.iter().any(|earlier| earlier.essence.is(&shown)) {
             return Sight::Earlier;
         }
         if whole.contains(&seen) { Sight::Part } else { Sight::Foreign }
@@ -126,7 +212,7 @@ impl Body {
         }
         let rows = cursor.row.saturating_sub(40)..cursor.row;
         let seen: String = rows.map(|row| self.read(screen, row)).chain([last]).collect();
-        let whole = if self.letters.is_empty() { &self.marks } else { &self.letters };
+        let whole = self.essence.as_str();
         let skip = whole.chars().count().saturating_sub(GLIMPSE);
         let tail: String = whole.chars().skip(skip).collect();
         if seen.ends_with(&tail) { Sight::Ours } else { Sight::Hidden }
@@ -134,7 +220,7 @@ impl Body {
 
     /// How often its beginning stands above a row.
     pub fn echoes(&self, screen: &Screen, above: usize) -> usize {
-        let whole = if self.letters.is_empty() { &self.marks } else { &self.letters };
+        let whole = self.essence.as_str();
         let head: String = whole.chars().take(GLIMPSE).collect();
         let rows = u16::try_from(above).unwrap_or(u16::MAX).min(screen.size().rows);
         let seen: String = (0..rows).map(|row| self.read(screen, row)).collect();
@@ -144,7 +230,27 @@ impl Body {
     fn read(&self, screen: &Screen, row: u16) -> String {
         let mut text = String::new();
         screen.read_row(row, &mut text);
-        if self.letters.is_empty() { marks(&text) } else { letters(&text) }
+        self.essence.of(&text)
+    }
+
+    /// What stands in the composer, without what stands before it and without faint text; and, if so wished, without
+    /// rows that look as they do when nothing is written.
+    fn composer_text(&self, screen: &Screen, book: &RuleBook, composer: &Composer, solid: bool) -> String {
+        let mut shown = String::new();
+        let mut text = String::new();
+        // Without a frame, every line of a text may stand behind the prompt.
+        let repeats = composer.framed == composer.rows;
+        for row in composer.rows.clone() {
+            screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
+            if solid && book.is_empty_composer_row(&text) {
+                continue;
+            }
+            let begin = if row == composer.rows.start || repeats { book.prompt_end(&text) } else { 0 };
+            shown.push_str(&text[begin..]);
+            shown.push('\n');
+        }
+        // Some show control characters by their names.
+        if self.tabs { shown.replace("^I", "\t") } else { shown }
     }
 
     /// Whether a mark that tells a size stands for this text.
@@ -157,22 +263,6 @@ impl Body {
             (None, None) => self.characters >= MARKED,
         }
     }
-}
-
-/// What stands in the composer, without what stands before it and without faint text.
-fn composer_text(screen: &Screen, book: &RuleBook, composer: &Composer) -> String {
-    let mut shown = String::new();
-    let mut text = String::new();
-    for row in composer.rows.clone() {
-        screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
-        if book.is_empty_composer_row(&text) {
-            continue;
-        }
-        let begin = if row == composer.rows.start { book.prompt_end(&text) } else { 0 };
-        shown.push_str(&text[begin..]);
-        shown.push('\n');
-    }
-    shown
 }
 
 fn letters(text: &str) -> String {

@@ -4,12 +4,12 @@ use super::*;
 use crate::{Preset, Reader};
 use std::sync::Arc;
 
-const PRESET: &str = r#"
+const PRESET: &str = r"
 [composer]
 row = '^❯'
 above = '^─{10,}'
 below = '^─{10,}'
-"#;
+";
 
 /// The sight of a text in a composer with these rows.
 fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {
@@ -36,6 +36,10 @@ fn a_text_is_recognised_however_it_is_laid_out() {
         ("cafe\u{301} │ ok", &["café | ok"]),
         ("!?", &["!?"]),
         ("🦀", &["🦀"]),
+        // Programs and terminals measure joined letters differently.
+        ("हिन्दी ไทย and latin", &["हिन्दไทย and latin"]),
+        ("हिन्दी ไทย", &["हिन्दไทย"]),
+        ("👩‍👩‍👧 🇩🇪 ✅", &["👩 🇩🇪 ✅"]),
     ] {
         assert_eq!(sight(text, rows, &[]), Sight::Ours, "{text:?}");
     }
@@ -49,6 +53,8 @@ fn nothing_a_part_and_something_else_are_told_apart() {
     assert_eq!(sight("fix the bug", &["xfix the bug"], &[]), Sight::Foreign);
     assert_eq!(sight("fix the bug", &["fix the bugfix the bug"], &[]), Sight::Foreign, "twice is not ours");
     assert_eq!(sight("fix the bug", &["something"], &["something"]), Sight::Earlier);
+    assert_eq!(sight("हिन्दी ไทย", &["ไทย"], &[]), Sight::Part);
+    assert_eq!(sight("हिन्दी", &["हिन्दी latin"], &[]), Sight::Foreign);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Every recording of a real agent: the detector says the same each time, and nothing harmful.
 //!
 //! The rules are those of the conformance report (`xtask/src/score.rs`, shared as it is). Here only what does harm
-//! fails: idle said of an agent that is not, for longer than a person would take to notice, and dialogs missed.
+//! fails: idle said of an agent that is not, for longer than a person would take to notice, and dialogs missed. The
+//! same holds where nothing is known of the agent and general rules have to do.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
 #![allow(clippy::disallowed_methods, reason = "what it tries are files")]
@@ -11,7 +12,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ostler_agents::{Change, Registry, RuleBook, replay, settings_for};
+use ostler_agents::{Agent, Change, Registry, RuleBook, replay, settings_for};
 use ostler_core::detector::Settings;
 use ostler_screen::asciicast::Recording;
 use semver::Version;
@@ -44,11 +45,8 @@ mod truth {
     }
 }
 
-use score::{Said, Score, score};
+use score::{GRACE, GUESS, Said, Score, score};
 use truth::Truth;
-
-/// The longest false idle that is let pass, in seconds.
-const FALSE_IDLE: f64 = 1.0;
 
 /// The directories that hold a recording with its truth.
 fn scenes(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -93,21 +91,35 @@ fn told(changes: &[Change]) -> String {
 
 type Books = Mutex<Vec<(String, String, Arc<RuleBook>)>>;
 
-/// Plays one recording twice and finds what is wrong.
+/// Plays one recording twice, with the rules of its agent and with general ones, and finds what is wrong.
 fn check(dir: &Path, registry: &Registry, books: &Books) -> Result<(), String> {
     let (truth, recording) = open(dir)?;
     let agent = registry.get(&truth.agent).ok_or_else(|| format!("no agent is called {}", truth.agent))?;
     let version = Version::parse(&truth.version).ok();
-    let known = |(name, of, _): &&(String, String, _)| (name, of) == (&truth.agent, &truth.version);
+    try_rules(&truth, &recording, registry, books, (agent, version, GRACE))?;
+    let unknown = registry.generic().ok_or("there are no general rules")?;
+    try_rules(&truth, &recording, registry, books, (unknown, None, GUESS))
+        .map_err(|error| format!("as an unknown agent: {error}"))
+}
+
+fn try_rules(
+    truth: &Truth,
+    recording: &Recording,
+    registry: &Registry,
+    books: &Books,
+    (agent, version, longest): (&Agent, Option<Version>, f64),
+) -> Result<(), String> {
+    let of = version.as_ref().map(ToString::to_string).unwrap_or_default();
+    let known = |(name, version, _): &&(String, String, _)| (name, version) == (&agent.name, &of);
     let book = books.lock().unwrap().iter().find(known).map(|(_, _, book)| book.clone());
     let book = book.map_or_else(
         || registry.rulebook(agent, version.as_ref()).map(Arc::new).map_err(|error| error.to_string()),
         Ok,
     )?;
-    books.lock().unwrap().push((truth.agent.clone(), truth.version.clone(), book.clone()));
+    books.lock().unwrap().push((agent.name.clone(), of, book.clone()));
     let play = || {
         let settings = settings_for(agent, Settings::default());
-        replay(&recording, book.clone(), settings, agent.expectations(version.as_ref()))
+        replay(recording, book.clone(), settings, agent.expectations(version.as_ref()))
     };
     let changes = play();
     let (first, second) = (timeline(&changes), timeline(&play()));
@@ -122,9 +134,9 @@ fn check(dir: &Path, registry: &Registry, books: &Books) -> Result<(), String> {
             kind: verdict.kind.clone(),
         })
         .collect();
-    let Score { longest_false_idle, missed, dialogs, .. } = score(&truth, &said);
+    let Score { longest_false_idle, missed, dialogs, .. } = score(truth, &said);
     let mut wrong = Vec::new();
-    if longest_false_idle > FALSE_IDLE {
+    if longest_false_idle > longest {
         wrong.push(format!("idle was said for {longest_false_idle:.1} s of what is not"));
     }
     if missed > 0 {

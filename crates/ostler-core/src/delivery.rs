@@ -93,6 +93,8 @@ pub struct View {
     pub at_work: bool,
     /// The message stands among what was said, above the composer.
     pub echoed: bool,
+    /// An equal message was typed not long ago: what is echoed may be that one.
+    pub repeated: bool,
     /// The agent tells which prompts it takes, and has done so before.
     pub tells_prompts: bool,
     /// When its screen changed last.
@@ -200,6 +202,8 @@ pub enum Because {
     Echoed,
     /// The message stands among what was said, and the agent has put it back into the composer.
     PutBack,
+    /// The composer was emptied of a command, which need not begin a turn.
+    Emptied,
     /// The program has read the line.
     LineRead,
     /// The agent's session-start hook took it.
@@ -294,6 +298,8 @@ pub struct Delivery {
     interrupted: bool,
     /// The next typing of the text is one that was counted before a crash.
     counted: bool,
+    /// It is a command of the agent: it may begin no turn.
+    command: bool,
 }
 
 impl Delivery {
@@ -310,6 +316,7 @@ impl Delivery {
             deadline: None,
             interrupted: false,
             counted: false,
+            command: false,
         }
     }
 
@@ -324,6 +331,12 @@ impl Delivery {
         }
     }
 
+    /// The same for a command of the agent.
+    #[must_use]
+    pub fn of_command(self, command: bool) -> Self {
+        Self { command, ..self }
+    }
+
     /// A message that another daemon had in hand.
     pub fn resumed(mode: Mode, policy: Policy, progress: Progress, now: Timestamp) -> Self {
         let Progress { attempts, enters, proof, last } = progress;
@@ -331,7 +344,7 @@ impl Delivery {
         let looking = Stage::Looking { since: now, inspecting: false };
         let (stage, attempts, enters) = match last {
             Some((Write::Body, true)) => (looking, attempts, enters),
-            // The write may still arrive: what stands in the composer then is ours.
+            // A write that was not done may still arrive: what stands in the composer then is ours.
             None | Some((Write::Body, false)) => (waiting, attempts, enters),
             Some((Write::Enter, true)) => (Stage::Confirming { since: now, at_work: None }, attempts, enters),
             Some((Write::Enter, false)) => (looking, attempts, enters.saturating_sub(1)),
@@ -619,7 +632,7 @@ impl Delivery {
             return Vec::new();
         }
         // Another key was faster than our Enter, a person's perhaps.
-        if view.sight == Sight::Empty && view.echoed && self.proof >= Proof::Seen {
+        if view.sight == Sight::Empty && view.echoed && !view.repeated && self.proof >= Proof::Seen {
             return self.submitted(Because::Echoed);
         }
         let rested = view.changed.max(since).plus(self.policy.rest);
@@ -701,7 +714,7 @@ impl Delivery {
         // While it is at work, its own words may be the same.
         let rested = matches!(self.mode, Mode::WhenIdle | Mode::Interrupt);
         if view.sight == Sight::Ours {
-            return if view.echoed && rested && !blind {
+            return if view.echoed && !view.repeated && rested && !blind {
                 self.submitted(Because::PutBack)
             } else {
                 self.enter_again(since, event, view, now)
@@ -713,12 +726,12 @@ impl Delivery {
         } else if view.echoed && view.sight != Sight::Part {
             Some(Because::Echoed)
         } else {
-            None
+            Some(Because::Emptied).filter(|_| gone && self.command)
         };
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
             let first = at_work.unwrap_or(now);
-            if !view.tells_prompts || now >= first.plus(self.policy.word) {
+            if !view.tells_prompts || self.command || now >= first.plus(self.policy.word) {
                 return self.submitted(because);
             }
             self.stage = Stage::Confirming { since, at_work: Some(first) };

@@ -16,6 +16,7 @@ fn view(state: State, sight: Sight) -> View {
         sight,
         at_work: false,
         echoed: false,
+        repeated: false,
         tells_prompts: false,
         changed: Timestamp(0),
         current: true,

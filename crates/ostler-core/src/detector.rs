@@ -6,18 +6,22 @@
 //! 1. a dialog on the screen, in the place where dialogs are, or the agent's word that it waits for a person;
 //! 2. definitive word of the agent: its status on the terminal, or its hooks;
 //! 3. rules that know this agent's screen;
-//! 4. signs that prove nothing alone, added up.
+//! 4. signs that prove nothing alone, and rules for agents in general, added up.
+//!
+//! What looks like a dialog of agents in general comes before all but the word that it works.
 //!
 //! What nothing speaks for is `unknown`. A weighing also says when it would come out differently if nothing
 //! happened; that is the deadline. With none, an agent at rest costs nothing.
 
 mod evidence;
 mod looks;
+mod seen;
 mod settings;
 mod signs;
 mod turn_begin;
 mod verdict;
 mod weigh;
+mod word;
 
 use std::time::Duration;
 
@@ -29,6 +33,7 @@ pub use verdict::Verdict;
 
 use self::evidence::Activity;
 use self::looks::Looks;
+use self::seen::Seen;
 use self::weigh::Ground;
 use crate::{Asking, Fact, State, Timestamp};
 
@@ -74,6 +79,8 @@ pub struct Expectations {
     pub status: bool,
     /// There are rules that know its screen.
     pub rules: bool,
+    /// Its transcript tells the end of a turn.
+    pub transcript_ends: bool,
 }
 
 /// What a detector must not forget when the daemon dies.
@@ -108,6 +115,8 @@ pub struct Detector {
     typed: Option<Timestamp>,
     /// When Enter was typed, until something shows what became of it.
     entered: Option<Timestamp>,
+    /// When Enter was last typed into a program that was ready, and which failures its screen showed then.
+    prompted: Option<At<Vec<u64>>>,
     activity: Activity,
     sample: Option<At<ProcessSample>>,
     looks: Looks,
@@ -126,16 +135,6 @@ enum Sight {
     Lost,
     /// Nobody has looked since another daemon did: until then its verdict holds, whatever else is remembered.
     Remembered { until: Timestamp },
-}
-
-/// Since when the screen shows something.
-#[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    idle: Option<Timestamp>,
-    working: Option<Timestamp>,
-    blocked: Option<Timestamp>,
-    /// Anything else, nothing included.
-    reading: Timestamp,
 }
 
 impl Detector {
@@ -164,6 +163,7 @@ impl Detector {
             emptied: None,
             typed: None,
             entered: None,
+            prompted: None,
             activity: Activity::default(),
             sample: None,
             looks: Looks::default(),
@@ -265,6 +265,10 @@ impl Detector {
                 // Before the agent is ready, Enter answers a dialog of its start; in a dialog, that one.
                 if enter && self.ready && self.seen.blocked.is_none() {
                     self.entered = Some(now);
+                    self.prompted = Some(At {
+                        what: self.reading.failures().map(|failure| failure.print).collect(),
+                        at: now,
+                    });
                 }
             }
             Event::Read(reading) => {
@@ -298,16 +302,8 @@ impl Detector {
     }
 
     fn read(&mut self, reading: Reading, now: Timestamp) {
-        let has = |state| reading.find(state).is_some();
-        let (idle, working, blocked) =
-            (has(State::Idle) || has(State::Watching), has(State::Working), has(State::Blocked));
-        let keep = |since: Option<Timestamp>, holds: bool| holds.then(|| since.unwrap_or(now));
-        self.seen.idle = keep(self.seen.idle, idle && !working && !blocked);
-        self.seen.working = keep(self.seen.working, working);
-        self.seen.blocked = keep(self.seen.blocked, blocked);
-        if reading.findings != self.reading.findings {
-            self.seen.reading = now;
-        }
+        self.seen.look(&self.reading, &reading, now);
+        let (working, blocked) = (self.seen.working.is_some(), self.seen.blocked.is_some());
         if self.ready && self.reading.draft == Some(true) && reading.draft == Some(false) {
             self.emptied = Some(now);
         }
@@ -322,40 +318,10 @@ impl Detector {
 
     fn reported(&mut self, reporter: Reporter, fact: &Fact, now: Timestamp) {
         let record = match reporter {
-            Reporter::Hook | Reporter::Transport => &mut self.hooks,
+            Reporter::Hook | Reporter::Transport | Reporter::Screen => &mut self.hooks,
             Reporter::Transcript => &mut self.transcript,
         };
-        let open = |open| Some(At { what: open, at: now });
-        match fact {
-            Fact::PromptSubmitted { .. } | Fact::TurnStarted => {
-                *record = TurnRecord { open: open(true), ..TurnRecord::default() };
-            }
-            Fact::ToolStarted { .. } | Fact::TurnProgressed | Fact::Compacting | Fact::Retrying { .. } => {
-                record.open = open(true);
-                record.failed = None;
-            }
-            Fact::ToolEnded { .. } | Fact::Answered => {
-                record.open = open(true);
-                record.asked = None;
-            }
-            Fact::Asked { kind } => record.asked = Some(At { what: *kind, at: now }),
-            Fact::TurnEnded { background } => {
-                *record = TurnRecord { open: open(false), background: *background, ..TurnRecord::default() };
-            }
-            Fact::Interrupted | Fact::IdleNotified => {
-                record.open = open(false);
-                record.asked = None;
-            }
-            Fact::TurnFailed { failure, .. } => {
-                let failed = Some(At { what: *failure, at: now });
-                *record = TurnRecord { open: open(false), failed, ..TurnRecord::default() };
-            }
-            Fact::SessionStarted
-            | Fact::SessionEnded
-            | Fact::SubagentEnded
-            | Fact::Used(_)
-            | Fact::Heartbeat => {}
-        }
+        record.learn(fact, now);
     }
 
     /// Weighs everything, and announces what is new.

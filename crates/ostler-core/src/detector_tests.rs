@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 const BEGIN: Timestamp = Timestamp(1_000_000);
 
-const KNOWN: Expectations = Expectations { status: false, rules: true };
-const SPEAKS: Expectations = Expectations { status: true, rules: true };
-const STRANGE: Expectations = Expectations { status: false, rules: false };
+const KNOWN: Expectations = Expectations { status: false, rules: true, transcript_ends: true };
+const SPEAKS: Expectations = Expectations { status: true, ..KNOWN };
+const STRANGE: Expectations = Expectations { rules: false, ..KNOWN };
 
 const WEIGHTS: Weights = Weights {
     silence: 0.30,
@@ -26,6 +26,7 @@ const WEIGHTS: Weights = Weights {
 fn settings() -> Settings {
     Settings {
         idle_confirm_ms: 350,
+        certain_confirm_ms: 100,
         startup_confirm_ms: 1_200,
         startup_status_ms: 2_500,
         noisy_idle_ms: 0,
@@ -36,6 +37,8 @@ fn settings() -> Settings {
         flow_ms: 500,
         pause_ms: 1_200,
         silence_ms: 2_000,
+        stall_ms: 10_000,
+        still_dialog_ms: 10_000,
         contradiction_ms: 1_000,
         interrupt_confirm_ms: 1_500,
         veto_expiry_ms: 120_000,
@@ -122,7 +125,7 @@ impl Stage {
     }
 }
 
-/// `~` is general, `!` certain, `/kind`, `@until`; `draft` and `empty` are the composer.
+/// `~` is general, `!` certain, `+` moving, `#print`, `/kind`, `@until`; `draft` and `empty` are the composer.
 fn reading(words: &str) -> Reading {
     let mut reading = Reading::default();
     for word in words.split_whitespace() {
@@ -130,9 +133,10 @@ fn reading(words: &str) -> Reading {
             reading.draft = Some(word == "draft");
             continue;
         }
+        let (word, print) = word.split_once('#').unwrap_or((word, "0"));
         let (word, until) = word.split_once('@').map_or((word, None), |(word, until)| (word, Some(until)));
         let (word, kind) = word.split_once('/').map_or((word, None), |(word, kind)| (word, Some(kind)));
-        let state: State = word.trim_matches(['~', '!']).parse().unwrap();
+        let state: State = word.trim_matches(['~', '!', '+']).parse().unwrap();
         reading.findings.push(Finding {
             rule: word.into(),
             state,
@@ -140,6 +144,8 @@ fn reading(words: &str) -> Reading {
             until: until.map(Into::into),
             general: word.starts_with('~'),
             certain: word.ends_with('!'),
+            moving: word.ends_with('+'),
+            print: print.parse().unwrap(),
         });
     }
     reading
@@ -306,6 +312,29 @@ fn a_dialog_beats_every_claim_but_the_answer() {
 }
 
 #[test]
+fn word_of_work_beats_what_only_looks_like_a_dialog_of_some_agent() {
+    for work in ["claim working", "hook prompt", "transcript prompt"] {
+        // Text that streams by, or is quoted; the agent's own dialogs count as ever.
+        play(
+            KNOWN,
+            &format!(
+                "100 {work} -> working
+                 200 out
+                 230 read ~blocked -> working
+                 10199 -> working
+                 10200 -> blocked/dialog
+                 11000 out -> working
+                 11030 read -> working
+                 11040 read blocked/plan -> blocked/plan"
+            ),
+        );
+    }
+    play(KNOWN, "100 claim idle\n 200 read ~blocked -> blocked/dialog");
+    play(KNOWN, "100 hook prompt\n 200 hook stop\n 300 read ~blocked -> blocked/dialog");
+    play(KNOWN, "100 hook prompt\n 200 hook asked\n 300 read ~blocked/plan -> blocked/plan");
+}
+
+#[test]
 fn a_dialog_is_never_released_by_time() {
     for script in [
         "100 read blocked/permission -> blocked/permission",
@@ -352,6 +381,27 @@ fn hooks_open_and_close_a_turn_at_once() {
         let stage = play(KNOWN, &script.replace('#', reporter));
         assert_eq!(stage.detector.deadline(), None, "{reporter}");
     }
+}
+
+#[test]
+fn enter_begins_a_turn_before_a_hook_tells_it() {
+    for reporter in ["hook", "transcript"] {
+        let script = "100 # prompt -> working
+             200 # stop -> idle
+             300 read idle empty
+             5000 enter -> working
+             5300 # prompt -> working
+             5400 # stop -> idle
+             9000 enter -> working
+             10999 -> working
+             11000 -> idle";
+        play(KNOWN, &script.replace('#', reporter));
+    }
+    // What was typed into a turn that was open is no news when it ends.
+    play(
+        KNOWN,
+        "0 claim idle\n 10 claim clear\n 100 hook prompt\n 200 enter -> working\n 300 hook stop -> idle",
+    );
 }
 
 #[test]
@@ -471,6 +521,23 @@ fn the_transcript_is_asked_only_where_there_are_no_hooks() {
 }
 
 #[test]
+fn a_transcript_that_never_tells_the_end_leaves_it_to_the_screen() {
+    let expected = Expectations { transcript_ends: false, ..KNOWN };
+    let script = "100 transcript prompt -> working
+         200 out
+         230 read -> working
+         60000 -> working
+         60100 out
+         60130 read idle -> working
+         60479 -> working
+         60480 -> #";
+    play(expected, &script.replace('#', "idle"));
+    play(KNOWN, &script.replace('#', "working"));
+    // Hooks tell it.
+    play(expected, "100 hook prompt\n 60130 read idle -> working\n 61629 -> working\n 61630 -> idle");
+}
+
+#[test]
 fn a_screen_that_looks_idle_is_believed_after_a_quiet_while() {
     let stage = play(
         KNOWN,
@@ -529,8 +596,12 @@ fn noise_keeps_idle_away_unless_the_rule_is_certain() {
     play(KNOWN, &script("idle!", "idle"));
     let settings = Settings { noisy_idle_ms: 3_000, ..settings() };
     play_with(settings, KNOWN, &script("idle", "idle"));
-    // Certain rules need half of the time.
-    play(KNOWN, "100 read working\n 5000 out\n 5000 read idle! -> working\n 5174 -> working\n 5175 -> idle");
+    // Certain rules need less time, counted from when they are.
+    play(KNOWN, "100 read working\n 5000 out\n 5000 read idle! -> working\n 5099 -> working\n 5100 -> idle");
+    play(
+        KNOWN,
+        "100 read working\n 5000 read idle\n 5200 out\n 5200 read idle! idle -> working\n 5299 -> working\n 5300 -> idle",
+    );
 }
 
 #[test]
@@ -548,6 +619,27 @@ fn what_is_idle_stays_so_while_a_person_types() {
          20000 -> idle",
     );
     assert_eq!(stage.announced, [(1200, State::Idle)]);
+    // A prompt with something in it is known to no general rule.
+    let stage = play(
+        STRANGE,
+        &format!(
+            "{AT_REST} 5100 type
+             5110 out
+             5140 read -> idle
+             6000 type
+             6010 out
+             7000 enter -> working
+             7010 out
+             7040 read ~idle -> working
+             12000 -> idle
+             13000 type
+             13010 out
+             13040 read -> idle
+             14999 -> idle
+             15000 -> unknown"
+        ),
+    );
+    assert_eq!(stage.announced.len(), 4);
 }
 
 #[test]
@@ -622,6 +714,20 @@ fn an_error_at_the_end_of_the_conversation() {
     play(KNOWN, "0 read idle\n 2000 -> idle\n 3000 read idle limited/usage@5pm -> limited/usage@5pm");
     // Words that hold for agents in general prove no error.
     play(KNOWN, "0 read idle\n 2000 -> idle\n 3000 read idle ~error -> idle");
+    // The error of the turn before is still there; another one like it is not the same.
+    play(
+        KNOWN,
+        "0 read idle error/api#7 -> error/api
+         5000 read idle -> idle
+         9100 read idle error/api#7 -> error/api
+         9200 enter -> working
+         9300 read working error/api#7 -> working
+         12000 read idle error/api#7 -> working
+         12350 -> idle
+         20000 enter -> working
+         20100 read working error/api#7 -> working
+         22000 read idle error/api#8 -> error/api",
+    );
     // The error of a turn so short that nobody saw it work.
     play(
         KNOWN,
@@ -646,6 +752,60 @@ fn work_that_holds_for_agents_in_general_needs_motion() {
          20000 -> unknown",
     );
     play(KNOWN, "0 read working -> working\n 900000 -> working");
+    // What has moved is nobody's quotation, and may stand still for longer.
+    play(STRANGE, "0 out\n 30 read ~working+ ~idle -> working\n 10029 -> working\n 10030 -> idle");
+    play(STRANGE, "0 out\n 30 read ~working ~idle -> working\n 2029 -> working\n 2030 -> idle");
+}
+
+/// An unknown agent at its prompt.
+const AT_REST: &str = "0 out\n 30 read ~idle\n 5000 -> idle\n";
+
+#[test]
+fn an_unknown_agent_that_came_to_rest_needs_less_silence() {
+    let turn = "5100 enter -> working
+         5200 out
+         5230 read ~working ~idle -> working
+         9000 out
+         9030 read ~idle -> working";
+    play(STRANGE, &format!("{AT_REST} {turn}\n 10229 -> working\n 10230 -> idle"));
+    // A prompt that was there all the time tells nothing.
+    let turn = "5100 enter -> working
+         5600 out
+         7000 out
+         8000 out
+         9000 out";
+    play(STRANGE, &format!("{AT_REST} {turn}\n 10999 -> working\n 11000 -> idle"));
+}
+
+#[test]
+fn an_unknown_agent_that_has_not_answered_enter_is_waited_for() {
+    play(STRANGE, &format!("{AT_REST} 5100 enter -> working\n 15099 -> working\n 15100 -> idle"));
+    // It echoed it.
+    play(STRANGE, &format!("{AT_REST} 5100 enter -> working\n 5110 out\n 7099 -> working\n 7100 -> idle"));
+}
+
+#[test]
+fn an_unknown_agent_whose_screen_ends_with_an_error_is_not_idle() {
+    play(
+        STRANGE,
+        &format!(
+            "{AT_REST} 5100 enter -> working
+             5200 out
+             5230 read ~working ~idle
+             6000 out
+             6030 read ~idle ~limited/rate_limit#3 -> working
+             9000 -> limited/rate_limit
+             9010 out -> limited/rate_limit
+             9100 enter -> working
+             9200 out
+             9230 read ~working ~idle ~limited/rate_limit#3 -> working
+             10000 out
+             10030 read ~idle ~limited/rate_limit#3 -> working
+             15000 -> idle"
+        ),
+    );
+    // Where nothing says that it waits for a person, it may go on.
+    play(STRANGE, "0 out\n 30 read ~error#3\n 90000 -> unknown/unrecognised");
 }
 
 #[test]
@@ -664,6 +824,11 @@ fn signs_are_added_up() {
     // Processes at work are.
     play(STRANGE, "0 out\n 30 read ~idle\n 1900 sample children\n 2100 -> working");
     play(STRANGE, "0 out\n 30 read ~idle\n 1900 sample cpu\n 2100 -> working");
+    // An agent that is known is not ready because of them.
+    play(
+        KNOWN,
+        "0 out\n 2500 sample cpu -> starting\n 3000 out\n 3030 read idle\n 4229 -> starting\n 4230 -> idle",
+    );
     // A look that is older than the last output says nothing.
     play(STRANGE, "0 out\n 10 sample reads\n 20 out\n 9000 -> starting");
 }
@@ -930,12 +1095,15 @@ fn findings() -> impl Strategy<Value = String> {
             "~idle",
             "working",
             "~working",
+            "~working+",
             "watching",
             "blocked/plan",
             "~blocked",
             "limited/quota",
-            "error",
-            "~error",
+            "error#1",
+            "error#2",
+            "~error#3",
+            "~limited#4",
             "draft",
             "empty",
         ]),
@@ -993,7 +1161,7 @@ fn perform(stage: &mut Stage, wait: u64, words: &str) {
 /// Whether anything in an event speaks for idle.
 fn speaks_for_idle(words: &str) -> bool {
     let says = |word: &str| words.split([' ', '~', '!']).any(|part| part == word);
-    says("idle") || says("done") || says("stop") || says("interrupted") || says("reads")
+    says("idle") || says("done") || words.contains("stop") || says("interrupted") || says("reads")
 }
 
 proptest! {

@@ -226,7 +226,7 @@ impl Dialog {
         None
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "every step returns what to do, if anything")]
+    #[expect(clippy::unnecessary_wraps, reason = "every step says what to do, if anything")]
     fn leave(&mut self, reason: Reason) -> Option<Action> {
         self.stage = Stage::Over;
         self.deadline = None;

@@ -22,6 +22,11 @@ pub enum Fact {
     TurnStarted,
     /// The agent is still at work: it asked its model something, or got a piece of the answer.
     TurnProgressed,
+    /// The agent said something to its user.
+    Said {
+        /// Its words.
+        text: String,
+    },
     /// The turn came to its natural end.
     TurnEnded {
         /// Work of its own that goes on in the background.

@@ -21,10 +21,12 @@
 //! - [`reset_time`]: when a limit ends, from what an agent says about it.
 //! - [`stop_analysis`]: what it means that an agent stopped.
 //! - [`environment`]: what a program under care inherits.
+//! - [`continuity`]: what is kept of a piece of work.
 //! - [`name`]: what sessions may be called.
 
 pub mod beacon;
 pub mod breaker;
+pub mod continuity;
 pub mod delivery;
 pub mod detector;
 pub mod dialog;

@@ -134,6 +134,26 @@ impl Run {
         self.agent.as_ref().map(|agent| (agent.id, agent.provider.as_str()))
     }
 
+    /// Its agent is being started, and has nothing to do yet.
+    pub fn is_starting(&self) -> bool {
+        matches!(self.phase, Phase::Agent { stage: Stage::Starting, .. })
+    }
+
+    /// Its agent has the prompt.
+    pub fn is_working(&self) -> bool {
+        matches!(self.phase, Phase::Agent { stage: Stage::Working, .. })
+    }
+
+    /// It waits for this look at the work tree.
+    pub fn is_observing(&self, act: Act) -> bool {
+        self.act() == act && matches!(self.phase, Phase::Observing { .. })
+    }
+
+    /// Its agent has a dialog open.
+    pub fn is_blocked(&self) -> bool {
+        matches!(&self.phase, Phase::Agent { blocked: Some(blocked), .. } if !blocked.in_words)
+    }
+
     /// The probe that its agent is, to be renewed while it works.
     pub fn probe(&self) -> Option<ProbeId> {
         self.agent.as_ref().and_then(|agent| agent.probe)
@@ -197,6 +217,7 @@ impl Run {
     #[must_use]
     pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
         if event == Event::Restarted {
+            self.begin_afresh(now);
             return self.outbox.clone();
         }
         if matches!(self.phase, Phase::Ended { .. }) {
@@ -214,6 +235,9 @@ impl Run {
                 self.no_provider(shut, now)
             }
             Event::AgentReady { agent } if self.stage_of(agent) == Some(Stage::Starting) => self.deliver(now),
+            Event::StartFailed { agent, reason } if self.stage_of(agent) == Some(Stage::Starting) => {
+                self.not_started(&reason, now)
+            }
             Event::PromptSubmitted { act, proof } if self.is_delivering(act) => self.submitted(proof, now),
             Event::DeliveryFailed { act, reason } if self.is_delivering(act) => {
                 self.unusable(&format!("prompt not taken: {reason}"), now)
@@ -247,6 +271,18 @@ impl Run {
             Event::Tick => self.tick(now),
             // Old news, and news that change nothing.
             _ => Vec::new(),
+        }
+    }
+
+    /// What is asked for again after a restart has its whole time again: nobody was there to hear of it meanwhile.
+    fn begin_afresh(&mut self, now: Timestamp) {
+        let policy = &self.policy;
+        match &mut self.phase {
+            Phase::Agent { stage, due, .. } => *due = agent::due_at(*stage, policy, now),
+            Phase::Observing { due, .. } => *due = now.plus(OBSERVE),
+            Phase::Checking { due } => *due = now.plus(Duration::from_secs(policy.check_secs)),
+            Phase::AskingHelper { due } => *due = now.plus(Duration::from_secs(policy.helper_secs)),
+            Phase::New | Phase::Choosing | Phase::Waiting { .. } | Phase::Ended { .. } => {}
         }
     }
 

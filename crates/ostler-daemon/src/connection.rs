@@ -1,6 +1,7 @@
 //! One client of the daemon.
 
 mod messages;
+mod runs_of;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +16,7 @@ use crate::daemon::Control;
 use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
 use crate::session::{Command, ended_info, store_problem};
-use crate::{clock, hooks, start, stop, view};
+use crate::{clock, context, hooks, runs, start, stop, view};
 
 /// Most events in one answer.
 const MAX_EVENTS: u32 = 1_000;
@@ -98,6 +99,20 @@ impl Connection {
             Request::DropMessage { id, name } => self.drop_message(&id, name.as_deref()).await,
             Request::Acknowledge { id, session } => self.acknowledge(&id, session.as_deref()).await,
             Request::Metrics => self.metrics().await,
+            Request::Run(request) => {
+                runs::begin(&self.shared, *request).await.map(|run| Response::Run(Box::new(run)))
+            }
+            Request::RunStatus { id, after } => self.run_status(&id, after).await?,
+            Request::Runs { all } => runs::list(&self.shared, all).await.map(|runs| Response::Runs { runs }),
+            Request::CancelRun { id } => {
+                runs::cancel(&self.shared, &id).await.map(|run| Response::Run(Box::new(run)))
+            }
+            Request::Providers => self.providers().await,
+            Request::ResetProvider { provider } => match runs::reset(&self.shared, provider.as_deref()).await
+            {
+                Ok(()) => self.providers().await,
+                Err(error) => Err(runs::trouble(&error)),
+            },
             Request::Wait { name, states } => self.wait(&name, &states).await?.map(session),
             Request::Stop { name, grace_ms } => stop::stop(&self.shared, &name, grace_ms).await.map(session),
             Request::Events { name, after, follow } => self.events(name, after, follow).await?,
@@ -105,6 +120,10 @@ impl Connection {
                 let payload = self.stream.next().await?.bytes()?;
                 hooks::receive(&self.shared, *report, payload).await
             }
+            Request::Context(request) => context::load(&self.shared, *request).await,
+            Request::ContextRecords { place } => context::records(&self.shared, place).await,
+            Request::SaveContext(request) => context::save(&self.shared, *request).await,
+            Request::ClearContext { place, records } => context::clear(&self.shared, place, records).await,
             Request::Shutdown => {
                 self.control.shut_down();
                 Ok(Response::Done)

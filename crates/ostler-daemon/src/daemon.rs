@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ostler_core::Timestamp;
 use ostler_hold::{SocketPath, create_private};
+use ostler_store::shared::{AnyShared, RedisShared, SharedError, SharedStore};
 use ostler_store::{NewEvent, Store, StoreError};
 use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
@@ -20,6 +21,7 @@ use crate::hooks::{self, Hooks};
 use crate::judge::Turns;
 use crate::knowledge::Knowledge;
 use crate::registry::{Sessions, Shared};
+use crate::runs::{self, Runs};
 use crate::session::{Command, Origin};
 use crate::store_thread::StoreHandle;
 use crate::transcript::Transcripts;
@@ -57,6 +59,9 @@ pub enum StartupError {
         /// Why.
         source: StoreError,
     },
+    /// The shared store cannot be used as it is named.
+    #[error("cannot use the shared store: {0}")]
+    Shared(#[from] SharedError),
 }
 
 /// A daemon that holds the lock of its home and listens.
@@ -86,8 +91,17 @@ impl Control {
 impl Daemon {
     /// Takes the lock, opens the record, listens, and takes up every session that is recorded as running.
     ///
-    /// `answer_status` says whether programs are told that their status is understood (OSC 7501).
-    pub fn open(home: Home, executable: &Path, answer_status: bool) -> Result<Self, StartupError> {
+    /// `answer_status` says whether programs are told that their status is understood (OSC 7501). `shared` is the
+    /// server that runs and breakers are kept on; its own database, if there is none.
+    pub fn open(
+        home: Home,
+        executable: &Path,
+        answer_status: bool,
+        shared: Option<&str>,
+    ) -> Result<Self, StartupError> {
+        let configured = crate::settings::load(&home, home.path()).store.url;
+        let url = shared.map(str::to_owned).or(configured);
+        let server = url.as_deref().map(|url| RedisShared::new(url, "ostler")).transpose()?;
         let unusable = |source| StartupError::Home { home: home.path().to_owned(), source };
         create_private(home.path()).map_err(unusable)?;
         let lock = take_lock(&home)?;
@@ -108,8 +122,12 @@ impl Daemon {
         let listener = listen(&home).map_err(unusable)?;
         let (shutdown, shutdown_receiver) = watch::channel(false);
         let hints = Hints::default();
+        let store = StoreHandle::spawn(store).map_err(unusable)?;
         let shared = Shared {
-            store: StoreHandle::spawn(store).map_err(unusable)?,
+            common: server.map_or_else(|| AnyShared::Own(store.clone()), AnyShared::Redis),
+            runs: Runs::default(),
+            breakers: Arc::default(),
+            store,
             epoch,
             launcher: Arc::new(programs::launcher(executable)),
             executable: executable.into(),
@@ -139,8 +157,10 @@ impl Daemon {
         // A limit on file sizes makes writes fail, not the daemon die.
         let _file_size = signal(SignalKind::from_raw(SIGXFSZ))?;
         tracing::info!(home = %self.shared.home.path().display(), epoch = self.shared.epoch, "daemon runs");
+        tokio::spawn(tell_guarantee(self.shared.clone()));
         tokio::spawn(hooks::replay_spool(self.shared.clone()));
         tokio::spawn(edits::follow(self.shared.clone()));
+        tokio::spawn(runs::resume(self.shared.clone()));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
@@ -178,6 +198,14 @@ impl Daemon {
             let _ = self.shared.store.run(move |store| store.record(&event)).await;
         };
         let _ = tokio::time::timeout(PARKING, parking).await;
+    }
+}
+
+/// Says what the store of runs and breakers is worth.
+async fn tell_guarantee(shared: Shared) {
+    match shared.common.guarantee().await {
+        Ok(guarantee) => tracing::info!(%guarantee, "store of runs and breakers"),
+        Err(error) => tracing::error!(%error, "the store of runs and breakers does not answer"),
     }
 }
 

@@ -76,6 +76,11 @@ impl Home {
         self.state.join("trusted")
     }
 
+    /// What is kept of runs, beside the record.
+    pub fn runs(&self) -> PathBuf {
+        self.path().join("runs")
+    }
+
     /// Which folders the user trusts.
     pub fn trusted_folders(&self) -> PathBuf {
         self.path().join("trusted-folders.json")

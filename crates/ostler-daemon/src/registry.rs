@@ -6,15 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ostler_core::State;
+use ostler_core::breaker::Breakers;
 use ostler_hold::Launcher;
 use ostler_protocol::{ErrorKind, Problem};
 use ostler_store::Session;
+use ostler_store::shared::AnyShared;
 
 use crate::hints::Hints;
 use crate::home::Home;
 use crate::hooks::Hooks;
 use crate::judge::Turns;
 use crate::knowledge::Knowledge;
+use crate::runs::Runs;
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
 use crate::transcript::Transcripts;
@@ -27,6 +30,11 @@ const AFTER_A_DEFECT: Duration = Duration::from_secs(1);
 pub(crate) struct Shared {
     pub(crate) home: Arc<Home>,
     pub(crate) store: StoreHandle,
+    /// What may be shared with other machines: runs and breakers.
+    pub(crate) common: AnyShared,
+    pub(crate) runs: Runs,
+    /// The breakers as they were last known.
+    pub(crate) breakers: Arc<tokio::sync::Mutex<Breakers>>,
     /// Number of this daemon; holders refuse input of earlier ones.
     pub(crate) epoch: u64,
     pub(crate) launcher: Arc<Launcher>,

@@ -8,7 +8,8 @@ mod info;
 mod keys;
 mod output;
 
-use ostler_core::{State, Timestamp};
+use ostler_core::detector::Reporter;
+use ostler_core::{Failure, State, Timestamp, Usage};
 use ostler_hold::SessionDir;
 use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
 use ostler_screen::Size;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     Inspect(oneshot::Sender<SessionInfo>),
     /// Tell why the session is in its state.
     Explain(oneshot::Sender<Explanation>),
+    /// Tell what the agent is doing, for decisions.
+    Standing(oneshot::Sender<Standing>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.
@@ -86,6 +89,22 @@ pub(crate) struct HookCommand {
     pub(crate) print: Option<oneshot::Sender<Option<String>>>,
 }
 
+/// What an agent is doing, for decisions.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    pub(crate) state: State,
+    pub(crate) kind: Option<String>,
+    /// When a limit ends, in the agent's words.
+    pub(crate) until: Option<String>,
+    /// Since when, by the clock on the wall.
+    pub(crate) since: Timestamp,
+    pub(crate) confidence: f32,
+    /// How the last turn failed, and who said so.
+    pub(crate) failed: Option<(Reporter, Failure)>,
+    pub(crate) exit: Option<(Option<u8>, Option<u8>)>,
+    pub(crate) usage: Usage,
+}
+
 /// The screen at one moment.
 #[derive(Debug)]
 pub(crate) struct Look {
@@ -116,6 +135,11 @@ pub(crate) struct SessionHandle {
 pub(crate) struct Gone;
 
 impl SessionHandle {
+    /// How the program ended, from its holder's own record.
+    pub(crate) fn exit(&self) -> Option<(Option<u8>, Option<u8>)> {
+        self.dir.read_exit().map(|exit| (exit.status, exit.signal))
+    }
+
     pub(crate) async fn tell(&self, command: Command) -> Result<(), Gone> {
         self.commands.send(command).await.map_err(|_| Gone)
     }

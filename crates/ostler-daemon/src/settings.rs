@@ -31,8 +31,14 @@ pub struct Settings {
     pub detector: detector::Settings,
     /// Which dialogs are answered.
     pub policy: Policies,
+    /// Where runs and breakers are kept.
+    pub store: StoreSettings,
+    /// What agents of runs are told of those before them.
+    pub pre_context: ostler_core::pre_context::Settings,
     /// Who is asked when the detector is puzzled.
     pub judge: judge::Settings,
+    /// What agents are told of a project.
+    pub context: ContextSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -45,14 +51,43 @@ struct UserFile {
     roles: BTreeMap<String, String>,
     detector: detector::Settings,
     policy: Policies,
+    store: StoreSettings,
+    pre_context: ostler_core::pre_context::Settings,
     #[serde(deserialize_with = "checked")]
     judge: judge::Settings,
+    context: ContextSettings,
 }
 
 fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
     let settings = judge::Settings::deserialize(written)?;
     settings.check().map_err(D::Error::custom)?;
     Ok(settings)
+}
+
+/// What agents are told of a project, and what is kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextSettings {
+    /// Most bytes of a context.
+    pub budget_bytes: usize,
+    /// Look for code that has to do with the task.
+    pub code_search: bool,
+    /// Keep a record of every session of an agent when it ends.
+    pub record_sessions: bool,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self { budget_bytes: ostler_agents::context::BUDGET, code_search: true, record_sessions: true }
+    }
+}
+
+/// Where runs and breakers are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreSettings {
+    /// A server that speaks the Redis protocol, for several machines; the daemon's own database without it.
+    pub url: Option<String>,
 }
 
 /// What a project's file can say.
@@ -79,7 +114,10 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.user = picks(&file, found.agents, found.roles);
             settings.detector = found.detector;
             settings.policy = found.policy;
+            settings.store = found.store;
+            settings.pre_context = found.pre_context;
             settings.judge = found.judge;
+            settings.context = found.context;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -55,26 +56,23 @@ impl TrustError {
 /// can swap a directory for a link in between. Opening never blocks, not on a pipe either.
 pub(crate) fn open_beneath(root: &Path, path: &Path) -> Result<File, TrustError> {
     let below = below(root, path)?;
-    let failed = |source: io::Error| TrustError::Io { path: path.to_owned(), source };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(root, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let mut tries = TRIES;
-    let file = loop {
-        tries -= 1;
-        match rustix::fs::openat2(&directory, &below, flags, Mode::empty(), resolve) {
-            Ok(handle) => break File::from(handle),
-            // Something was renamed during the walk, so that the kernel could not be sure.
-            Err(Errno::AGAIN) if tries > 0 => {}
-            Err(Errno::LOOP) => return Err(TrustError::Link(path.to_owned())),
-            Err(Errno::XDEV) => return Err(outside(root, path)),
-            // Sockets and devices without a driver.
-            Err(Errno::NXIO | Errno::NODEV) => return Err(TrustError::NotRegular(path.to_owned())),
-            Err(error) => return Err(failed(error.into())),
-        }
-    };
-    let metadata = file.metadata().map_err(failed)?;
+    let root = open_root(root, path)?;
+    open_file(root.as_fd(), &below, path)
+}
+
+/// Opens a directory beneath `root`, or `root` itself for an empty path, with the same care.
+pub(crate) fn open_directory(root: &Path, path: &Path) -> Result<OwnedFd, TrustError> {
+    let is_root = path.as_os_str().is_empty();
+    let below = if is_root { PathBuf::from(".") } else { below(root, path)? };
+    let handle = open_root(root, path)?;
+    walk(handle.as_fd(), &below, path, OFlags::RDONLY | OFlags::DIRECTORY)
+}
+
+/// Opens a file in a directory that was opened before, for reading.
+pub(crate) fn open_file(directory: BorrowedFd<'_>, below: &Path, path: &Path) -> Result<File, TrustError> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(walk(directory, below, path, flags)?);
+    let metadata = file.metadata().map_err(|error| failed(path, error))?;
     if !metadata.is_file() {
         return Err(TrustError::NotRegular(path.to_owned()));
     }
@@ -82,6 +80,33 @@ pub(crate) fn open_beneath(root: &Path, path: &Path) -> Result<File, TrustError>
         return Err(TrustError::NotOurs(path.to_owned()));
     }
     Ok(file)
+}
+
+fn open_root(root: &Path, path: &Path) -> Result<OwnedFd, TrustError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(root, flags, Mode::empty()).map_err(|error| failed(path, error.into()))
+}
+
+/// Goes from a directory down to what is beneath it. `path` is its name for people.
+fn walk(directory: BorrowedFd<'_>, below: &Path, path: &Path, flags: OFlags) -> Result<OwnedFd, TrustError> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mut tries = TRIES;
+    loop {
+        tries -= 1;
+        match rustix::fs::openat2(directory, below, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            Ok(handle) => return Ok(handle),
+            // Something was renamed during the walk, so that the kernel could not be sure.
+            Err(Errno::AGAIN) if tries > 0 => {}
+            Err(Errno::LOOP | Errno::XDEV) => return Err(TrustError::Link(path.to_owned())),
+            // Sockets and devices without a driver.
+            Err(Errno::NXIO | Errno::NODEV) => return Err(TrustError::NotRegular(path.to_owned())),
+            Err(error) => return Err(failed(path, error.into())),
+        }
+    }
+}
+
+fn failed(path: &Path, source: io::Error) -> TrustError {
+    TrustError::Io { path: path.to_owned(), source }
 }
 
 /// The path as seen from the root, if it has a plain one.

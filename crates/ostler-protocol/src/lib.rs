@@ -7,12 +7,17 @@
 //! within one number, fields and variants are only added. A request is answered by one [`Response`], except
 //! [`Request::View`], which is a conversation until either side ends it.
 
+mod context;
 pub mod frame;
 mod hook;
 mod os_text;
 mod request;
 mod response;
+mod run;
 
+pub use context::{
+    ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, RecordInfo, SaveRequest,
+};
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;
@@ -21,6 +26,7 @@ pub use response::{
     DaemonInfo, ErrorKind, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, Problem, Response,
     RuleInfo, SessionInfo, SignalInfo, TerminalInfo,
 };
+pub use run::{CheckInfo, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest};
 
 /// Number of the protocol this build speaks.
 pub const PROTOCOL: u32 = 1;

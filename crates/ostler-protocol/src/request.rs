@@ -5,8 +5,10 @@ use ostler_core::queue::Priority;
 use ostler_core::{Proof, SessionName, State};
 use serde::{Deserialize, Serialize};
 
+use crate::context::{ContextPlace, ContextRequest, SaveRequest};
 use crate::hook::HookReport;
 use crate::os_text::OsText;
+use crate::run::RunRequest;
 
 /// A request to the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -120,6 +122,48 @@ pub enum Request {
     },
     /// Reports what an agent's hook saw; a frame with the payload follows.
     Hook(Box<HookReport>),
+    /// Begins a run.
+    Run(Box<RunRequest>),
+    /// Answers with a run when it is further than this version, or has ended.
+    RunStatus {
+        /// Its id, or the beginning of it.
+        id: String,
+        /// A version that is known already.
+        after: Option<u64>,
+    },
+    /// Lists runs.
+    Runs {
+        /// Ended ones too.
+        all: bool,
+    },
+    /// Ends a run.
+    CancelRun {
+        /// Its id, or the beginning of it.
+        id: String,
+    },
+    /// Tells about the providers that runs have used.
+    Providers,
+    /// Says that a provider can be used again.
+    ResetProvider {
+        /// Which; all of them if nothing is said.
+        provider: Option<String>,
+    },
+    /// Puts the context of a project together.
+    Context(Box<ContextRequest>),
+    /// Tells what is kept of a project.
+    ContextRecords {
+        /// Which project.
+        place: ContextPlace,
+    },
+    /// Keeps something of a project.
+    SaveContext(Box<SaveRequest>),
+    /// Takes what ostler wrote out of a project's files.
+    ClearContext {
+        /// Which project.
+        place: ContextPlace,
+        /// Forget what is kept of it, too.
+        records: bool,
+    },
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.
@@ -143,6 +187,9 @@ pub struct SendTerms {
     /// Ask the agent to confirm it.
     #[serde(default)]
     pub ack: bool,
+    /// It is a command of the agent, and typed as it is; otherwise it is made sure that it is taken as a text.
+    #[serde(default)]
+    pub command: bool,
     /// Give it up if it was not typed within so many milliseconds.
     #[serde(default)]
     pub expires_ms: Option<u64>,

@@ -4,6 +4,9 @@ use jiff::Timestamp;
 use ostler_core::{Proof, State};
 use serde::{Deserialize, Serialize};
 
+use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
+use crate::run::{ProviderInfo, RunInfo};
+
 /// An answer of the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
@@ -52,6 +55,20 @@ pub enum Response {
     },
     /// What became of all messages, and what sessions there are.
     Metrics(Box<Metrics>),
+    /// A run.
+    Run(Box<RunInfo>),
+    /// Several runs.
+    Runs {
+        /// Oldest first.
+        runs: Vec<RunInfo>,
+    },
+    /// Providers.
+    Providers {
+        /// By name.
+        providers: Vec<ProviderInfo>,
+        /// What the store that they are kept in guarantees.
+        store: String,
+    },
     /// What happened.
     Events {
         /// Oldest first.
@@ -62,6 +79,17 @@ pub enum Response {
         /// What the hook is to print for its agent, instead of the usual.
         print: Option<String>,
     },
+    /// The context of a project.
+    Context(Box<ContextInfo>),
+    /// What is kept of a project.
+    Records {
+        /// The root of the project.
+        project: String,
+        /// Newest first.
+        records: Vec<RecordInfo>,
+    },
+    /// What was cleared of a project.
+    Cleared(ClearedInfo),
     /// It is done.
     Done,
     /// It was not done.
@@ -273,6 +301,12 @@ pub struct Metrics {
     pub deliveries: serde_json::Map<String, serde_json::Value>,
     /// Running sessions by state.
     pub sessions: std::collections::BTreeMap<String, u64>,
+    /// Prompts of runs that had context before them, by its kind.
+    #[serde(default)]
+    pub context_injections: std::collections::BTreeMap<String, u64>,
+    /// Ended runs by outcome.
+    #[serde(default)]
+    pub runs: std::collections::BTreeMap<String, u64>,
 }
 
 /// Something that happened.

@@ -267,6 +267,23 @@ impl Store {
         })
     }
 
+    /// Counts one more of something.
+    pub fn count(&mut self, name: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO counters VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1";
+        self.connection.prepare_cached(sql)?.execute([name])?;
+        Ok(())
+    }
+
+    /// Everything that was counted under names that begin so, without that beginning.
+    pub fn counts(&self, begin: &str) -> Result<Vec<(String, u64)>, StoreError> {
+        let sql =
+            "SELECT substr(name, length(?1) + 1), value FROM counters WHERE substr(name, 1, length(?1)) = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows =
+            statement.query_map([begin], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// What became of all messages.
     pub fn delivery_counts(&self) -> Result<DeliveryCounts, StoreError> {
         let sql =

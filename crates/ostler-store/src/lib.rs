@@ -1,22 +1,29 @@
-//! The durable record: sessions, events, messages.
+//! The durable record: sessions, events, messages, and what is known of projects.
 //!
 //! # Theory of operation
 //!
 //! One SQLite database in write-ahead mode, written by one daemon. A change of state and the event that tells
 //! of it are one transaction, committed before anybody acts on them. `synchronous=NORMAL` keeps every commit
 //! through the death of the process; a power cut may take the last few, and takes the programs with it.
+//!
+//! What several machines may share is in [`shared`]: in the same database, or on a server.
 
+mod continuity;
 mod deliveries;
 mod error;
 mod events;
 mod messages;
 mod migrations;
 mod sessions;
+pub mod shared;
 mod store;
+mod thread;
 
+pub use continuity::PendingContext;
 pub use deliveries::{DeliveryCounts, Intent, LastWrite};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
 pub use messages::{Accepted, Message, MessageState, NewMessage, Terms};
 pub use sessions::{Ending, NewSession, Session};
 pub use store::Store;
+pub use thread::StoreHandle;

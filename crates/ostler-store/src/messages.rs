@@ -26,6 +26,8 @@ pub struct Terms {
     pub expires: Option<Timestamp>,
     /// How it gets to its agent.
     pub way: Way,
+    /// A command of the agent, not a text for its model.
+    pub command: bool,
 }
 
 /// A message to be recorded.
@@ -121,7 +123,7 @@ pub enum Accepted {
 }
 
 const COLUMNS: &str = "session, id, seq, raw, sender, priority, mode, ack, expires_ms, state, proof, evidence, \
-                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), way";
+                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), way, command";
 
 fn moment(value: i64) -> Timestamp {
     Timestamp(value.cast_unsigned())
@@ -142,6 +144,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
             ack: row.get(7)?,
             expires: row.get::<_, Option<i64>>(8)?.map(moment),
             way: Way::from_name(&text(19)?).unwrap_or_default(),
+            command: row.get(20)?,
         },
         state: MessageState::from_text(&text(9)?),
         proof: Proof::from_name(&text(10)?).unwrap_or_default(),
@@ -174,11 +177,11 @@ impl Store {
                 let same = body == message.body;
                 return Ok(if same { Accepted::Known(Box::new(known)) } else { Accepted::Conflict });
             }
-            let Terms { raw, sender, priority, mode, ack, expires, way } = &message.terms;
+            let Terms { raw, sender, priority, mode, ack, expires, way, command } = &message.terms;
             transaction
                 .prepare_cached(
                     "INSERT INTO messages (session, id, seq, body, state, created_ms, raw, sender, priority, mode, ack, \
-                     expires_ms, way) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                     expires_ms, way, command) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 )?
                 .execute(params![
                     message.session,
@@ -194,6 +197,7 @@ impl Store {
                     ack,
                     expires.map(|expires| expires.0.cast_signed()),
                     way.as_str(),
+                    command,
                 ])?;
             let event = NewEvent {
                 at: message.at,

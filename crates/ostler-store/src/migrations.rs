@@ -64,6 +64,7 @@ const STEPS: &[&str] = &[
     ALTER TABLE messages ADD COLUMN mode TEXT NOT NULL DEFAULT 'when-idle';
     ALTER TABLE messages ADD COLUMN ack INTEGER NOT NULL DEFAULT 0;         -- the agent is asked to confirm
     ALTER TABLE messages ADD COLUMN way TEXT NOT NULL DEFAULT 'message';    -- message, argument or hook
+    ALTER TABLE messages ADD COLUMN command INTEGER NOT NULL DEFAULT 0;     -- for the agent itself, not for its model
     ALTER TABLE messages ADD COLUMN expires_ms INTEGER;
     ALTER TABLE messages ADD COLUMN proof TEXT NOT NULL DEFAULT 'queued';   -- how far it has got
     ALTER TABLE messages ADD COLUMN enters INTEGER NOT NULL DEFAULT 0;
@@ -82,6 +83,53 @@ const STEPS: &[&str] = &[
         at_ms   INTEGER NOT NULL,
         done    INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID;
+",
+    "
+    CREATE TABLE shared_cells (
+        kind    TEXT NOT NULL,                      -- breaker or run
+        name    TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        value   TEXT NOT NULL,                      -- JSON
+        PRIMARY KEY (kind, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE shared_leases (
+        kind     TEXT NOT NULL,
+        name     TEXT NOT NULL,
+        holder   TEXT NOT NULL,
+        until_ms INTEGER NOT NULL,
+        PRIMARY KEY (kind, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE shared_attempts (
+        run    TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        value  TEXT NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE shared_continuity (
+        seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+        project TEXT NOT NULL,
+        id      TEXT NOT NULL,
+        value   TEXT NOT NULL,
+        UNIQUE (project, id)
+    ) STRICT;
+    CREATE INDEX shared_continuity_of_project ON shared_continuity (project, seq);
+",
+    "
+    CREATE TABLE continuity (
+        seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+        id      TEXT NOT NULL UNIQUE,
+        project TEXT NOT NULL,                      -- its root
+        at_ms   INTEGER NOT NULL,
+        record  TEXT NOT NULL                       -- JSON: all of it
+    ) STRICT;
+    CREATE INDEX continuity_of_project ON continuity (project, at_ms);
+
+    CREATE TABLE pending_context (                  -- for sessions that could not be given it
+        session   TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+        at_ms     INTEGER NOT NULL,
+        text      TEXT NOT NULL,
+        loaded_ms INTEGER                           -- when the session asked for it
     ) STRICT, WITHOUT ROWID;
 ",
     "

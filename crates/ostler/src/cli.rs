@@ -1,6 +1,7 @@
 //! The command line, as a contract.
 
 mod messages;
+mod run;
 mod start;
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use ostler_core::State;
 
 pub(crate) use messages::{Ack, Messages, Send};
+pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs};
 pub(crate) use start::{Start, Wrap};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
@@ -28,6 +30,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Give a task to whichever agent can do it, and check the work
+    Run(Box<Run>),
+    /// List runs, show one, wait for it, or end it
+    Runs {
+        #[command(subcommand)]
+        command: Runs,
+    },
+    /// Tell which providers can be used, or say that one can be again
+    Providers(Providers),
     /// Start an agent, or any program, under care
     Start(Start),
     /// List sessions
@@ -73,6 +84,11 @@ pub(crate) enum Command {
     Hooks {
         #[command(subcommand)]
         command: Hooks,
+    },
+    /// Tell an agent what was done in a project before, and keep what it should know next time
+    Context {
+        #[command(subcommand)]
+        command: Context,
     },
     /// Report what happened in an agent (run by its hooks)
     #[command(hide = true)]
@@ -332,6 +348,70 @@ pub(crate) struct HookPlaces {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Context {
+    /// Print what an agent should know: what waits for it, the task, earlier work, code that has to do with it
+    Load {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// What is to be done; code that has to do with it is sought
+        #[arg(long, value_name = "TEXT")]
+        task: Option<String>,
+        /// Most bytes to print [default: `budget_bytes` in the settings, 8192]
+        #[arg(long, value_name = "BYTES")]
+        budget: Option<usize>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the records of a project, newest first
+    Show {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep a record of what was done
+    Save {
+        /// What was done, or - to read it from standard input
+        text: Option<String>,
+        /// Something that is left to do; may be given more than once
+        #[arg(long, value_name = "TEXT")]
+        open: Vec<String>,
+        /// The session it is about [default: the one this command runs in]
+        #[arg(long, value_name = "NAME")]
+        session: Option<String>,
+        /// The project, by a directory in it [default: the session's, else here]
+        #[arg(long, value_name = "DIR", conflicts_with = "session")]
+        cwd: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take ostler's blocks out of the project's instructions files
+    Clear {
+        #[command(flatten)]
+        place: ContextPlace,
+        /// Forget the records of the project, too
+        #[arg(long)]
+        records: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which project a command is about.
+#[derive(Debug, Args)]
+pub(crate) struct ContextPlace {
+    /// The session whose project it is [default: the one this command runs in]
+    pub(crate) name: Option<String>,
+    /// The project, by a directory in it [default: the session's, else here]
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -10,7 +10,7 @@ use super::spec::{FactKind, RecordSpec, UsageSpec};
 use super::test::Tests;
 use super::value::{Pointer, count, cut, micros, name, text, words};
 
-/// Longest prompt that is passed on.
+/// Longest prompt, and longest words of the agent, that are passed on.
 const MAX_TEXT: usize = 1 << 18;
 /// Longest words of a failure that are passed on.
 const MAX_DETAIL: usize = 1 << 10;
@@ -101,10 +101,11 @@ impl Record {
         let fact = match self.fact {
             FactKind::SessionStarted => Fact::SessionStarted,
             FactKind::SessionEnded => Fact::SessionEnded,
-            FactKind::PromptSubmitted => {
-                let text = self.text.iter().find_map(|pointer| pointer.of(at).and_then(text));
-                Fact::PromptSubmitted { text: text.map(|text| cut(text, MAX_TEXT)) }
-            }
+            FactKind::PromptSubmitted => Fact::PromptSubmitted { text: self.text(at) },
+            FactKind::Said => match self.text(at).filter(|text| !text.trim().is_empty()) {
+                Some(text) => Fact::Said { text },
+                None => return,
+            },
             FactKind::TurnStarted => Fact::TurnStarted,
             FactKind::TurnProgressed => Fact::TurnProgressed,
             FactKind::TurnEnded => Fact::TurnEnded { background: 0 },
@@ -144,6 +145,11 @@ impl Record {
             }
         };
         facts.push(fact);
+    }
+
+    fn text(&self, at: &Value) -> Option<String> {
+        let text = self.text.iter().find_map(|pointer| pointer.of(at).and_then(text));
+        text.map(|text| cut(text, MAX_TEXT))
     }
 
     fn failure(&self, at: &Value, cases: &[(Regex, Failure)]) -> (Failure, Option<String>) {

@@ -87,7 +87,7 @@ pub struct RecordSpec {
     pub id: Option<String>,
     /// Tell it only once per `id`: the agent writes the record again when something in it changes.
     pub once: bool,
-    /// Where the prompt is. The first place that has text counts.
+    /// Where the prompt is, or what the agent says. The first place that has text counts.
     pub text: Vec<String>,
     /// What the agent asks for, for `asked`.
     pub kind: Option<Asking>,
@@ -139,6 +139,7 @@ pub enum FactKind {
     PromptSubmitted,
     TurnStarted,
     TurnProgressed,
+    Said,
     TurnEnded,
     TurnFailed,
     Retrying,

@@ -53,12 +53,13 @@ fn scene(home: &Path, agent: &Path, file: &Path) -> Scene {
     }
 }
 
-/// One fact in a word: prompts by their first word, calls without their ids.
+/// One fact in a word: prompts and words of the agent by their first, calls without their ids.
 fn word(fact: &Fact) -> String {
     match fact {
         Fact::PromptSubmitted { text } => {
             format!("prompt:{}", text.as_deref().unwrap_or("?").split_whitespace().next().unwrap_or(""))
         }
+        Fact::Said { text } => format!("said:{}", text.split_whitespace().next().unwrap_or("")),
         Fact::TurnFailed { failure, .. } => format!("failed:{}", failure.as_str()),
         Fact::Retrying { failure } => format!("retrying:{}", failure.as_str()),
         Fact::Asked { kind } => format!("asked:{}", kind.as_str()),

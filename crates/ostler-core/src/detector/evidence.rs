@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Asking, Failure, State, Timestamp};
+use crate::{Asking, Fact, Failure, State, Timestamp};
 
 /// What one rule saw on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,10 @@ pub struct Finding {
     pub general: bool,
     /// It holds however much else moves on the screen.
     pub certain: bool,
+    /// What it saw has changed in its place since it came: nobody quotes that.
+    pub moving: bool,
+    /// Of a failure: tells the rows it saw from others that say the same.
+    pub print: u64,
 }
 
 /// What all rules together saw on the screen, the weightiest first.
@@ -36,6 +40,12 @@ impl Reading {
     /// The first finding of a state.
     pub fn find(&self, state: State) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.state == state)
+    }
+
+    /// The failures on the screen; limits count before other errors.
+    pub(super) fn failures(&self) -> impl Iterator<Item = &Finding> {
+        let of = |state| self.findings.iter().filter(move |finding| finding.state == state);
+        of(State::Limited).chain(of(State::Error))
     }
 }
 
@@ -90,6 +100,18 @@ pub enum Reporter {
     Transcript,
     /// A structured connection.
     Transport,
+    /// A rule for the agent's screen, in its region.
+    Screen,
+}
+
+impl Reporter {
+    /// What it is called in reasons.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Hook | Self::Transport | Self::Screen => "hook",
+            Self::Transcript => "transcript",
+        }
+    }
 }
 
 /// Something with the moment it was learnt.
@@ -115,6 +137,42 @@ pub struct TurnRecord {
 }
 
 impl TurnRecord {
+    /// Takes in what was reported.
+    pub(super) fn learn(&mut self, fact: &Fact, now: Timestamp) {
+        let open = |open| Some(At { what: open, at: now });
+        match fact {
+            Fact::PromptSubmitted { .. } | Fact::TurnStarted => {
+                *self = Self { open: open(true), ..Self::default() };
+            }
+            Fact::ToolStarted { .. } | Fact::TurnProgressed | Fact::Compacting | Fact::Retrying { .. } => {
+                self.open = open(true);
+                self.failed = None;
+            }
+            Fact::ToolEnded { .. } | Fact::Answered => {
+                self.open = open(true);
+                self.asked = None;
+            }
+            Fact::Asked { kind } => self.asked = Some(At { what: *kind, at: now }),
+            Fact::TurnEnded { background } => {
+                *self = Self { open: open(false), background: *background, ..Self::default() };
+            }
+            Fact::Interrupted | Fact::IdleNotified => {
+                self.open = open(false);
+                self.asked = None;
+            }
+            Fact::TurnFailed { failure, .. } => {
+                let failed = Some(At { what: *failure, at: now });
+                *self = Self { open: open(false), failed, ..Self::default() };
+            }
+            Fact::SessionStarted
+            | Fact::SessionEnded
+            | Fact::SubagentEnded
+            | Fact::Said { .. }
+            | Fact::Used(_)
+            | Fact::Heartbeat => {}
+        }
+    }
+
     /// The same, learnt at another moment.
     pub(super) fn learnt(self, now: Timestamp) -> Self {
         Self {

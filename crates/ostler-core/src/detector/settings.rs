@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// A screen that looks idle is believed after it looked so, and was quiet, for this long.
     pub idle_confirm_ms: u32,
+    /// The same where a rule is certain, which needs no quiet.
+    pub certain_confirm_ms: u32,
     /// The same before the agent was ready for the first time: agents draw their prompt before their dialogs.
     pub startup_confirm_ms: u32,
     /// The same for an agent that will tell its status once it is ready, and has not yet.
@@ -28,6 +30,11 @@ pub struct Settings {
     pub pause_ms: u32,
     /// A terminal that says nothing for this long is silent.
     pub silence_ms: u32,
+    /// A sign of work that moved, and stands still now, is believed for this long.
+    pub stall_ms: u32,
+    /// What looks like a dialog of some agent, on the screen of one that says it works, is one if nothing moves
+    /// for this long.
+    pub still_dialog_ms: u32,
     /// Older word of the agent gives way to a screen that contradicts it for so long.
     pub contradiction_ms: u32,
     /// A turn that was begun and never ended is believed to be over after the screen looked idle for this long:
@@ -49,6 +56,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             idle_confirm_ms: 350,
+            certain_confirm_ms: 100,
             startup_confirm_ms: 1_200,
             startup_status_ms: 2_000,
             noisy_idle_ms: 0,
@@ -59,6 +67,8 @@ impl Default for Settings {
             flow_ms: 500,
             pause_ms: 1_200,
             silence_ms: 2_000,
+            stall_ms: 10_000,
+            still_dialog_ms: 10_000,
             contradiction_ms: 1_000,
             interrupt_confirm_ms: 1_500,
             veto_expiry_ms: 120_000,

@@ -2,7 +2,7 @@
 
 use super::evidence::Finding;
 use super::weigh::{Ground, Weighed, rule};
-use super::{Detector, millis};
+use super::{Detector, Sight, millis};
 use crate::{Asking, State, Timestamp};
 
 impl Detector {
@@ -20,14 +20,23 @@ impl Detector {
             }
             return self.hold("a moment ago something was written").again(pause);
         }
-        let silent = quiet_since.plus(millis(settings.silence_ms));
-        if now < silent {
-            return self.hold("it is quiet").again(silent);
+        if let Some(until) = self.typed_into_until().filter(|until| now < *until) {
+            return self.hold("something was typed").again(until);
+        }
+        let patience = millis(self.patience_ms());
+        let stable_at = self.seen.reading.plus(patience);
+        let silent = quiet_since.plus(patience);
+        // What looks like the end is the end once it has looked so for as long.
+        let due = if ending.is_some() { silent.max(stable_at) } else { silent };
+        if now < due {
+            return self.hold("it is quiet").again(due);
         }
         let sample = self.sample.filter(|sample| sample.at >= self.activity.any.unwrap_or(self.born));
         let judged = self.judged.filter(|judged| judged.at >= quiet_since).map(|judged| judged.what);
         if let Some(work) = sample.and_then(|sample| sample.what.work()) {
-            let weighed = Weighed::new(State::Working, 0.6, work);
+            // An agent that starts has much to do, and none of it is a turn.
+            let state = if self.ready || !self.expectations.rules { State::Working } else { State::Starting };
+            let weighed = Weighed::new(state, 0.6, work);
             // What works cannot be idle, but it may ask something.
             return match judged {
                 Some(State::Blocked) => self.judged(State::Blocked).and(work),
@@ -37,7 +46,6 @@ impl Detector {
             .on(Ground::Processes);
         }
         let weights = settings.weights;
-        let stable_at = self.seen.reading.plus(millis(settings.silence_ms));
         let stable = stable_at <= now;
         let complete = self.transcript.open.is_some_and(|open| !open.what);
         let reads = sample.is_some_and(|sample| sample.what.reads_terminal);
@@ -56,6 +64,9 @@ impl Detector {
         let confidence = (sum + agreement).min(0.95);
         let because: Vec<String> = signs.into_iter().map(|(_, sign)| sign).collect();
         if confidence >= weights.threshold && (ending.is_some() || reads || complete) {
+            if let Some(failure) = self.fresh_failure() {
+                return Weighed::failed(failure, 0.6).unless(stable, stable_at);
+            }
             return Weighed { because, ..Weighed::new(State::Idle, confidence, "") }
                 .unless(stable, stable_at);
         }
@@ -63,6 +74,23 @@ impl Detector {
             return because.into_iter().fold(self.judged(state), Weighed::and).unless(stable, stable_at);
         }
         self.unrecognised(now).unless(stable, stable_at)
+    }
+
+    /// Until when a program that was idle, and only echoed what was typed since, is idle still.
+    fn typed_into_until(&self) -> Option<Timestamp> {
+        let since = self.verdict.since;
+        let echoed = self.activity.last.is_none_or(|last| last <= since);
+        let idle = self.verdict.state == State::Idle && self.sight == Sight::Current;
+        let typed = self.typed.filter(|typed| *typed >= since && idle && echoed)?;
+        Some(typed.plus(millis(self.settings.silence_ms)))
+    }
+
+    /// How long it has to be quiet before that means anything: less where the screen came to look idle after the
+    /// last prompt, for it then looked otherwise in between.
+    fn patience_ms(&self) -> u32 {
+        let prompted = self.prompted.as_ref().map(|prompted| prompted.at);
+        let came_to_rest = self.seen.idle.zip(prompted).is_some_and(|(idle, prompted)| idle > prompted);
+        if came_to_rest { self.settings.pause_ms } else { self.settings.silence_ms }
     }
 
     /// Another agent said so, by the screen.

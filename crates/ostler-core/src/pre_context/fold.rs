@@ -3,7 +3,7 @@
 /// Stands for what was left out.
 const ELLIPSIS: char = '…';
 /// A name longer than this is looked at from its end only.
-const NAME_BYTES: usize = 1 << 10;
+const NAME_BYTES: usize = 256;
 
 /// Writes a text as a part of one line, `max` characters at most, the beginning if it is longer.
 ///

@@ -193,6 +193,14 @@ impl Run {
         self.observe(Then::Switch { exclude: true }, actions, now)
     }
 
+    /// The agent is not there; its provider's breaker has nothing to do with that.
+    pub(super) fn not_started(&mut self, reason: &str, now: Timestamp) -> Vec<Action> {
+        let Some(agent) = self.agent.take() else { return Vec::new() };
+        self.close_turn(None, &format!("cannot be started: {reason}"), now);
+        let actions = released(agent.provider, agent.probe);
+        self.observe(Then::Switch { exclude: true }, actions, now)
+    }
+
     /// Stops in the middle: a budget is used up.
     pub(super) fn break_off(&mut self, why: GiveUp, now: Timestamp) -> Vec<Action> {
         if !matches!(self.phase, Phase::Agent { .. }) {
@@ -243,7 +251,7 @@ impl Run {
 }
 
 /// When an agent must be further. One at work may take its time.
-fn due_at(stage: Stage, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+pub(super) fn due_at(stage: Stage, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
     match stage {
         Stage::Starting => Some(now.plus(Duration::from_secs(policy.start_secs))),
         Stage::Delivering => Some(now.plus(Duration::from_secs(policy.deliver_secs))),

@@ -104,6 +104,13 @@ pub enum Event {
         /// Which.
         agent: AgentId,
     },
+    /// The agent cannot be started here.
+    StartFailed {
+        /// Which.
+        agent: AgentId,
+        /// Why.
+        reason: String,
+    },
     /// The agent has the prompt.
     PromptSubmitted {
         /// What was asked.
@@ -197,7 +204,7 @@ pub enum Action {
         /// Not one of these.
         excluding: Vec<String>,
     },
-    /// Start an agent; the answer is `AgentReady` or `AgentStopped`.
+    /// Start an agent; the answer is `AgentReady`, `StartFailed` or `AgentStopped`.
     StartAgent {
         /// The agent's name from now on.
         act: Act,

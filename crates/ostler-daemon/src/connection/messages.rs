@@ -211,12 +211,15 @@ impl Connection {
     }
 
     pub(super) async fn metrics(&self) -> Result<Response, Problem> {
-        let counts = self
+        let (counts, injections, runs) = self
             .shared
             .store
-            .run(|store| store.delivery_counts())
+            .run(|store| {
+                Ok((store.delivery_counts()?, store.counts("context_injection.")?, store.counts("run.")?))
+            })
             .await
             .map_err(|error| store_problem(&error))?;
+        let (context_injections, runs) = (injections.into_iter().collect(), runs.into_iter().collect());
         let mut sessions = BTreeMap::new();
         for handle in self.shared.sessions.all() {
             *sessions.entry(handle.state.borrow().as_str().to_owned()).or_insert(0) += 1;
@@ -225,7 +228,7 @@ impl Connection {
             Ok(serde_json::Value::Object(counts)) => counts,
             _ => serde_json::Map::new(),
         };
-        Ok(Response::Metrics(Box::new(Metrics { deliveries, sessions })))
+        Ok(Response::Metrics(Box::new(Metrics { deliveries, sessions, context_injections, runs })))
     }
 }
 

@@ -6,10 +6,12 @@ mod commands;
 mod conversation;
 mod delivering;
 mod ending;
+mod escalating;
 mod explaining;
 mod holder_link;
 mod hook_report;
 mod judging;
+mod listening;
 mod messages;
 mod observing;
 mod person;
@@ -87,6 +89,10 @@ pub(crate) struct Actor {
     holder_pid: Option<u32>,
     deliveries: Deliveries,
     answering: Option<Answering>,
+    /// When the agent last wished for its context.
+    wished: Option<Timestamp>,
+    /// What it has to know is in its instructions file.
+    in_file: bool,
     resumable: Resumable,
     /// What a person typed in the moment between a text and its Enter.
     held_keys: HeldKeys,
@@ -155,7 +161,7 @@ impl Actor {
             Origin::Recovered => Output::recovered(dir.clone(), size),
         };
         let known = Known::default();
-        let (observer, since, read) = observing::observer(&known, record.memory.as_deref());
+        let (observer, since, conversation) = observing::observer(&known, record.memory.as_deref());
         let actor = Self {
             lifecycle: Lifecycle::recorded(record.stop_requested),
             since: since.unwrap_or(record.start.created),
@@ -165,7 +171,7 @@ impl Actor {
             old_signals: Vec::new(),
             ticks: None,
             learning: None,
-            conversation: Conversation::resumed(read),
+            conversation,
             judging: Judging::default(),
             shared,
             record,
@@ -178,6 +184,8 @@ impl Actor {
             holder_pid: None,
             deliveries: Deliveries::default(),
             answering: None,
+            wished: None,
+            in_file: false,
             resumable: Resumable::default(),
             held_keys: HeldKeys::default(),
             why_refused: None,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use ostler_agents::{Body, Placeholder};
+use ostler_agents::{Body, Input, Placeholder};
 use ostler_core::delivery::{Delivery, Mode, Policy, Shut, Situation, Witness, Write};
 use ostler_core::queue::{self, Waiting};
 use ostler_core::{Proof, Timestamp};
@@ -29,7 +29,9 @@ pub(super) struct Open {
     pub(super) message: Message,
     /// The bytes, where they are typed as they are.
     pub(super) raw: Vec<u8>,
-    /// What is typed: the text, or where to find it.
+    /// The text.
+    pub(super) plain: SafeText,
+    /// What is typed: the text, such that the agent takes it as it is.
     pub(super) text: SafeText,
     /// The same, as it can be recognised.
     pub(super) body: Body,
@@ -40,6 +42,16 @@ pub(super) struct Open {
     pub(super) echoes: usize,
     /// When its Enter was typed.
     pub(super) entered: Option<Timestamp>,
+}
+
+impl Open {
+    /// Takes in how text is put into the agent.
+    pub(super) fn learn(&mut self, input: &Input) {
+        let plain = self.plain.as_str();
+        let typed = if self.message.terms.command { plain.into() } else { input.literally(plain) };
+        self.text = SafeText::new(&typed);
+        self.body = Body::new(&typed);
+    }
 }
 
 /// A message that was taken, or of which that cannot be told.
@@ -261,6 +273,11 @@ impl Deliveries {
         while self.recent.len() > RECENT {
             self.recent.pop_front();
         }
+    }
+
+    /// What was typed of late, or is about to be.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.open.values().map(|open| open.text.to_string()).collect()
     }
 
     /// Why a message is not typed now.

@@ -17,6 +17,8 @@ use crate::restore;
 
 /// Zero-width characters kept per cell.
 const MAX_MARKS: usize = 8;
+/// Joins two emoji to one.
+const JOINER: char = '\u{200d}';
 
 impl Terminal {
     /// Returns whether characters simply go where the cursor is.
@@ -55,8 +57,8 @@ impl Terminal {
         written
     }
 
-    /// Counts the zero-width characters in the cell that the next one would join.
-    fn marks_before_cursor(&self) -> usize {
+    /// The column of the cell that the next zero-width character would join.
+    fn column_before_cursor(&self) -> Column {
         let grid = self.term.grid();
         let cursor = &grid.cursor;
         let row = &grid[cursor.point.line];
@@ -67,7 +69,32 @@ impl Terminal {
         if row[Column(column)].flags.contains(Flags::WIDE_CHAR_SPACER) {
             column = column.saturating_sub(1);
         }
-        row[Column(column)].zerowidth().map_or(0, <[char]>::len)
+        Column(column)
+    }
+
+    fn cell_before_cursor(&self) -> &Cell {
+        let grid = self.term.grid();
+        &grid[grid.cursor.point.line][self.column_before_cursor()]
+    }
+
+    /// Whether a character becomes part of the one before it: a joined emoji, or the colour of its skin.
+    ///
+    /// Programs count such a sequence as one character of two columns, and draw what follows accordingly.
+    fn joins(&self, character: char) -> bool {
+        if character < '\u{2190}' || character.width() != Some(2) {
+            return false;
+        }
+        let cell = self.cell_before_cursor();
+        let joined = cell.zerowidth().and_then(<[char]>::last) == Some(&JOINER);
+        joined || (matches!(character, '\u{1f3fb}'..='\u{1f3ff}') && cell.flags.contains(Flags::WIDE_CHAR))
+    }
+
+    /// Draws a character over the one before the cursor.
+    fn join(&mut self, character: char) {
+        let column = self.column_before_cursor();
+        let grid = self.term.grid_mut();
+        let line = grid.cursor.point.line;
+        grid[line][column].push_zerowidth(character);
     }
 }
 
@@ -131,9 +158,14 @@ impl Handler for Terminal {
     fn input(&mut self, character: char) {
         // Below the first combining mark nothing has zero width.
         if character >= '\u{300}' {
-            let is_mark = character.width() == Some(0);
-            if is_deceptive(character) || (is_mark && self.marks_before_cursor() >= MAX_MARKS) {
+            let joins = self.joins(character);
+            let is_mark = joins || character.width() == Some(0);
+            let marks = || self.cell_before_cursor().zerowidth().map_or(0, <[char]>::len);
+            if is_deceptive(character) || (is_mark && marks() >= MAX_MARKS) {
                 return;
+            }
+            if joins {
+                return self.join(character);
             }
         }
         self.last = Some(character);

@@ -40,6 +40,16 @@ fn text_is_what_a_person_sees() {
 }
 
 #[test]
+fn joined_emoji_are_one_character_of_two_columns() {
+    for text in ["👩\u{200d}👩\u{200d}👧\u{200d}👦", "👨🏽\u{200d}💻", "👍🏽", "漢"] {
+        let screen = screen(20, 2, format!("{text}x\x1b[1;4Hy"));
+        assert_eq!(screen.text(), format!("{text}xy"), "{text:?}");
+    }
+    // Nothing joins a character that the cursor was moved away from.
+    assert_eq!(screen(20, 2, "👩\u{200d}\x1b[1;9H👧x").text(), "👩\u{200d}      👧x");
+}
+
+#[test]
 fn rows_name_their_colours() {
     let screen = screen(12, 2, "a\x1b[1;31mbold\x1b[0;48;2;1;2;3m漢\x1b[0;2;38;5;200mdim");
     let span = |start, end, style| Span { start, end, style };

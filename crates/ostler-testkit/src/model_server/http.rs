@@ -82,6 +82,8 @@ async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, bod
                     turn: None,
                     reply: None,
                     user: String::new(),
+                    fresh: Vec::new(),
+                    prompts: 0,
                     tools: Vec::new(),
                 },
             );
@@ -100,6 +102,8 @@ async fn reply(shared: &Shared, exchange: u64, format: Format, path: &str, body:
             turn: answer.place.map(|place| place.0),
             reply: answer.place.map(|place| place.1),
             user: answer.user.clone(),
+            fresh: asked.fresh(),
+            prompts: asked.prompts(),
             tools: asked.tools.iter().map(|tool| tool.name.clone()).collect(),
         },
     );

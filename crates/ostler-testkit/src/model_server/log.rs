@@ -34,6 +34,12 @@ pub enum Event {
         reply: Option<usize>,
         /// The newest user message in full.
         user: String,
+        /// What the user said since the model or a tool last spoke, each in full.
+        #[serde(default)]
+        fresh: Vec<String>,
+        /// How many things the user has said in this conversation.
+        #[serde(default)]
+        prompts: usize,
         /// Names of the tools it offers.
         tools: Vec<String>,
     },
@@ -77,6 +83,12 @@ impl Log {
     /// Returns what was logged so far.
     pub fn entries(&self) -> Vec<Entry> {
         self.0.entries.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// Returns what was logged after so many entries.
+    pub fn entries_from(&self, known: usize) -> Vec<Entry> {
+        let entries = self.0.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.0.get(known..).unwrap_or_default().to_vec()
     }
 
     /// Returns the time on this log's clock.

@@ -15,6 +15,24 @@ pub struct Asked {
     pub tools: Vec<Tool>,
 }
 
+impl Asked {
+    /// What the user said since the model or a tool last spoke.
+    pub fn fresh(&self) -> Vec<String> {
+        let said = |item: &Item| match item {
+            Item::User(text) => Some(text.clone()),
+            Item::Model | Item::Result => None,
+        };
+        let mut fresh: Vec<String> = self.items.iter().rev().map_while(said).collect();
+        fresh.reverse();
+        fresh
+    }
+
+    /// How many things the user has said.
+    pub fn prompts(&self) -> usize {
+        self.items.iter().filter(|item| matches!(item, Item::User(_))).count()
+    }
+}
+
 /// One entry of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
@@ -41,6 +59,15 @@ fn is_note(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_fresh_was_said_since_the_model_spoke() {
+        let user = |text: &str| Item::User(text.into());
+        let asked = |items| Asked { model: String::new(), stream: true, items, tools: vec![] };
+        let first = asked(vec![user("a"), Item::Model, user("b"), user("c")]);
+        assert_eq!((first.fresh(), first.prompts()), (vec!["b".to_owned(), "c".to_owned()], 3));
+        assert!(asked(vec![user("a"), Item::Model, Item::Result]).fresh().is_empty());
+    }
 
     #[test]
     fn notes_of_the_agent_are_not_the_user() {

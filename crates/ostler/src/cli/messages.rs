@@ -88,8 +88,11 @@ pub(crate) struct Send {
     /// The prompt, or - to read it from standard input
     pub(crate) text: OsString,
     /// Type the bytes as they are, at once, and do not press Enter
-    #[arg(long, conflicts_with_all = ["priority", "mode", "ack", "expires"])]
+    #[arg(long, conflicts_with_all = ["priority", "mode", "ack", "expires", "command"])]
     pub(crate) raw: bool,
+    /// It is a command of the agent, such as /compact: otherwise text that begins with / is sent to its model
+    #[arg(long, conflicts_with = "ack")]
+    pub(crate) command: bool,
     /// Makes a repeated command the same message
     #[arg(long, value_name = "KEY")]
     pub(crate) id: Option<String>,

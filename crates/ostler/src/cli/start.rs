@@ -39,6 +39,9 @@ pub(crate) struct Start {
     /// What the agent should know before it begins: a file, or - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
+    /// Tell it what is known of this project: earlier work, and code that has to do with the prompt
+    #[arg(long)]
+    pub(crate) recall: bool,
     /// Do not wait until the agent has taken prompt and context
     #[arg(long)]
     pub(crate) no_wait: bool,
@@ -103,6 +106,7 @@ impl Wrap {
             size,
             prompt: None,
             context: None,
+            recall: false,
             no_wait: true,
             timeout: 0.0,
             no_beacon: false,

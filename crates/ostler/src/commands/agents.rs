@@ -100,6 +100,24 @@ pub(super) fn chosen(role: Option<&str>, cwd: &Path) -> Result<String, CommandEr
     }
 }
 
+/// The agents that are installed, the best first.
+pub(super) fn installed(cwd: &Path) -> Result<Vec<String>, CommandError> {
+    let here = Here::look_in(cwd.to_owned())?;
+    let mut found: Vec<(i32, String)> = here
+        .presets
+        .registry
+        .agents()
+        .filter(|agent| matches!(here.standing(agent), Standing::Installed(_)))
+        .map(|agent| (-agent.preset.priority, agent.name.clone()))
+        .collect();
+    found.sort();
+    if found.is_empty() {
+        return Err(CommandError::new(Kind::Failed, "no agent is installed")
+            .hint("install one, or name a program that ostler has a preset for with --agent"));
+    }
+    Ok(found.into_iter().map(|(_, name)| name).collect())
+}
+
 /// Files other than those that come with ostler.
 fn own_files(agent: &Agent) -> Vec<&str> {
     agent.files.iter().map(String::as_str).filter(|file| file.starts_with('/')).collect()

@@ -110,8 +110,9 @@ fn run_here(home: Home) -> Result<ExitCode, CommandError> {
         .build()?;
     // For tests of programs that hear nothing: without an answer they keep their status to themselves.
     let answer_status = std::env::var_os("OSTLER_ANSWER_STATUS_QUERY").is_none_or(|value| value != "0");
+    let store = std::env::var("OSTLER_STORE").ok().filter(|url| !url.is_empty());
     let ended = runtime.block_on(async {
-        let daemon = match ostler_daemon::Daemon::open(home, &executable, answer_status) {
+        let daemon = match ostler_daemon::Daemon::open(home, &executable, answer_status, store.as_deref()) {
             Ok(daemon) => daemon,
             Err(error) => {
                 let word = if matches!(error, StartupError::Running { .. }) { "running" } else { "failed" };

@@ -1,8 +1,10 @@
 //! `ostler metrics`
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use ostler_core::pre_context::Kind;
 use ostler_protocol::{Metrics, Request, Response};
 use serde_json::Value;
 
@@ -57,10 +59,21 @@ fn exposition(metrics: &Metrics) -> String {
     add("ostler_injection_attempts_mean", "gauge", "Times a prompt was typed until it was taken", &attempts);
     let seconds = format!("{:.3}", mean(count("elapsed_ms")) / 1e3);
     add("ostler_injection_seconds_mean", "gauge", "Time from sending to being taken", &seconds);
-    let name = "ostler_sessions";
-    let _ = write!(text, "# HELP {name} Running sessions by state.\n# TYPE {name} gauge\n");
-    for (state, count) in &metrics.sessions {
-        let _ = writeln!(text, "{name}{{state=\"{state}\"}} {count}");
+    // What never happened is shown as such: a graph begins at zero.
+    let mut injections = metrics.context_injections.clone();
+    for kind in Kind::ALL {
+        injections.entry(kind.as_str().to_owned()).or_insert(0);
     }
+    let mut add = |name: &str, kind: &str, help: &str, label: &str, counts: &BTreeMap<String, u64>| {
+        let _ = write!(text, "# HELP {name} {help}.\n# TYPE {name} {kind}\n");
+        for (value, count) in counts {
+            let _ = writeln!(text, "{name}{{{label}=\"{value}\"}} {count}");
+        }
+    };
+    add("ostler_sessions", "gauge", "Running sessions by state", "state", &metrics.sessions);
+    let (name, help) =
+        ("ostler_context_injection_count", "Prompts of runs with context before them, by its kind");
+    add(name, "counter", help, "type", &injections);
+    add("ostler_runs_ended_total", "counter", "Ended runs by outcome", "outcome", &metrics.runs);
     text
 }

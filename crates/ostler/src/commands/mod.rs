@@ -3,6 +3,7 @@
 mod agents;
 mod attach;
 mod completions;
+mod context;
 mod daemon;
 mod demo;
 mod doctor;
@@ -14,7 +15,9 @@ mod list;
 mod logs;
 mod messages;
 mod metrics;
+mod providers;
 mod replay;
+mod run;
 mod screen;
 mod send;
 mod start;
@@ -34,6 +37,9 @@ use crate::error::{CommandError, Kind};
 /// Runs a command to its exit code.
 pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
     match command {
+        Command::Run(args) => run::run(&args),
+        Command::Runs { command } => run::runs(&command),
+        Command::Providers(args) => providers::run(&args),
         Command::Start(args) => start::run(args),
         Command::List(args) => list::run(&args),
         Command::Status(args) => status::run(&args),
@@ -52,6 +58,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Replay(args) => replay::run(&args),
         Command::Agents { command } => agents::run(&command),
         Command::Hooks { command } => hooks::run(&command),
+        Command::Context { command } => context::run(command),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Daemon { command } => daemon::run(&command),
         Command::Doctor(args) => doctor::run(&args),

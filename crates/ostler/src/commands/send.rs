@@ -49,6 +49,7 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
         priority: args.priority.into(),
         mode: args.mode.into(),
         ack: args.ack || wait == Proof::Acknowledged,
+        command: args.command,
         expires_ms: args.expires.map(|expires| Duration::from_secs_f64(expires).as_millis()).map(millis),
     };
     let request =
@@ -106,7 +107,7 @@ fn surroundings(name: &str) -> (Option<State>, String) {
     let text = screen.text();
     let rows: Vec<&str> = text.lines().filter(|row| !row.trim().is_empty()).collect();
     let last = &rows[rows.len().saturating_sub(SHOWN_ROWS)..];
-    let shown: String = last.iter().map(|row| format!("\n  | {row}")).collect();
+    let shown = last.iter().fold(String::new(), |shown, row| shown + "\n  | " + row);
     (Some(session.state), format!("\nthe session is {}; its screen ends with:{shown}", session.state))
 }
 

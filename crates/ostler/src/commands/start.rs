@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use ostler_core::State;
 use ostler_protocol::{
-    MessageInfo, OsText, Proof, Request, Response, SessionInfo, StartRequest, StartupRequest,
+    ContextPlace, ContextRequest, MessageInfo, OsText, Proof, Request, Response, SessionInfo, StartRequest,
+    StartupRequest,
 };
 use serde::Serialize;
 
@@ -94,7 +95,12 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
         Some(program) => program,
         None => super::agents::chosen(args.role.as_deref(), cwd)?.into(),
     };
-    let context = args.context.as_deref().map(read_context).transpose()?;
+    let given = args.context.as_deref().map(read_context).transpose()?;
+    let known = if args.recall { recalled(cwd, args.prompt.as_deref())? } else { None };
+    let context = match (given, known) {
+        (Some(given), Some(known)) => Some(format!("{}\n\n{known}", given.trim_end())),
+        (given, known) => given.or(known),
+    };
     Ok(StartRequest {
         id: client::fresh_id(),
         program: OsText::from(&program),
@@ -119,6 +125,16 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
         trust: args.trust,
         unattended: args.unattended,
     })
+}
+
+/// What is known of the project.
+fn recalled(cwd: &Path, task: Option<&str>) -> Result<Option<String>, CommandError> {
+    let place = ContextPlace { session: None, cwd: OsText::from(cwd), inside: false };
+    let request = ContextRequest { place, task: task.map(str::to_owned), budget: None };
+    match client::call(&Request::Context(Box::new(request)))? {
+        Response::Context(found) => Ok(Some(found.text.clone()).filter(|text| !text.is_empty())),
+        _ => Err(super::unexpected()),
+    }
 }
 
 /// Who starts it: a session of ours, or a person.

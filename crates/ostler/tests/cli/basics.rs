@@ -294,7 +294,17 @@ fn completions_and_help_are_there() {
 fn the_demo_does_what_it_says() {
     let home = TestHome::new();
     let out = home.ok(["demo"]);
-    assert!(out.contains("kill -9") && out.contains("\"Ready to ride?\""), "{out}");
+    for text in [
+        "kill -9",
+        "PROVIDER SWITCH CONTEXT",
+        "RETRY CONTEXT",
+        "quota used up",
+        "done: the checks pass",
+        "$ ostler run",
+    ] {
+        assert!(out.contains(text), "{text:?} is not in {out}");
+    }
+    assert!(!home.path().exists(), "the user's home is not touched");
 }
 
 #[test]

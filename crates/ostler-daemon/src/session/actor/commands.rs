@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ostler_core::detector::Reporter;
 use ostler_core::lifecycle::{self, Phase};
 use ostler_hold::wire::Request;
 use ostler_protocol::SessionInfo;
@@ -10,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::Actor;
 use crate::clock;
-use crate::session::{Command, Look, info};
+use crate::session::{Command, Look, Standing, info};
 
 /// How long a holder may take to tell about its terminal.
 const INSPECTION: Duration = Duration::from_secs(1);
@@ -27,6 +28,7 @@ impl Actor {
                 }
             }
             Command::Explain(reply) => drop(reply.send(self.explanation())),
+            Command::Standing(reply) => drop(reply.send(self.standing())),
             Command::Look(reply) => {
                 let look = Look {
                     info: self.info(),
@@ -99,6 +101,29 @@ impl Actor {
         self.request(&Request::Resize { cols: size.cols, rows: size.rows });
         self.output.screen.resize(size);
         self.size.send_replace(size);
+    }
+
+    /// What the agent is doing, for decisions.
+    fn standing(&self) -> Standing {
+        let (state, kind, _) = self.described();
+        let detector = self.observer.detector();
+        let verdict = detector.verdict();
+        let [(_, hooks), (_, transcript)] = detector.records();
+        let failed = hooks
+            .failed
+            .map(|failed| (Reporter::Hook, failed.what))
+            .or(transcript.failed.map(|failed| (Reporter::Transcript, failed.what)));
+        let ending = self.record.ending.as_ref().or(self.unrecorded.as_ref());
+        Standing {
+            state,
+            kind,
+            until: verdict.until.clone(),
+            since: self.since,
+            confidence: verdict.confidence,
+            failed,
+            exit: ending.map(|ending| (ending.status, ending.signal)),
+            usage: self.conversation.usage,
+        }
     }
 
     pub(super) fn info(&self) -> SessionInfo {

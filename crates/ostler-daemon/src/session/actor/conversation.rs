@@ -11,6 +11,7 @@ use ostler_core::detector::{Event, Reporter};
 use ostler_core::{Fact, Usage};
 
 use super::Actor;
+use crate::continuity::Told;
 use crate::transcript::{Batch, Place, TailState, Watcher};
 
 /// Follows the transcript of a session, where its agent has one.
@@ -21,14 +22,21 @@ pub(super) struct Conversation {
     pub(super) read: Option<TailState>,
     /// What was spent so far.
     pub(super) usage: Usage,
+    /// What was said of late.
+    pub(super) told: Told,
     /// Why the transcript is not read.
     pub(super) problem: Option<String>,
 }
 
 impl Conversation {
     /// A conversation that an earlier daemon has read up to here.
-    pub(super) fn resumed(read: Option<TailState>) -> Self {
-        Self { read, ..Self::default() }
+    pub(super) fn resumed(read: Option<TailState>, told: Told) -> Self {
+        Self { read, told, ..Self::default() }
+    }
+
+    /// What is left of it at the end: what was said of late, and where there may be more.
+    pub(super) fn ended(&mut self) -> (Told, Option<Watcher>) {
+        (std::mem::take(&mut self.told), self.watcher.take())
     }
 
     /// Waits for news; for ever where there is no transcript.
@@ -91,13 +99,18 @@ impl Actor {
                 total.output += usage.output;
                 total.cost_micros += usage.cost_micros;
             }
-            let prompt = match &fact {
-                Fact::PromptSubmitted { text } => Some(text.clone()),
-                _ => None,
+            let (prompt, said) = match &fact {
+                Fact::PromptSubmitted { text } => (Some(text.clone()), None),
+                Fact::Said { text } => (None, Some(text.clone())),
+                _ => (None, None),
             };
+            self.conversation.told.hear(&fact);
             self.learn(Event::Reported(Reporter::Transcript, fact)).await;
             if let Some(text) = prompt {
                 self.on_prompt(Witness::Transcript, text.as_deref()).await;
+            }
+            if let Some(text) = said {
+                self.hear(&text).await;
             }
         }
     }

@@ -114,12 +114,18 @@ impl Actor {
                 let evidence = self.evidence(order, because);
                 self.prove(order, proof, evidence).await;
             }
-            Action::Missed => self.missed(order).await,
+            Action::Missed => {
+                self.missed(order).await;
+                self.escalate(order, false).await;
+            }
             Action::Give(up) => {
                 let state =
                     if matches!(up, Up::Uncertain) { MessageState::Uncertain } else { MessageState::Failed };
                 let refused = self.why_refused.take().filter(|_| up == Up::Refused);
                 let reason = refused.unwrap_or_else(|| up.as_str().to_owned());
+                if up != Up::Ended {
+                    self.escalate(order, true).await;
+                }
                 self.give_up(order, state, reason).await;
             }
         }
@@ -164,6 +170,7 @@ impl Actor {
         }
         match by_file::put(self.dir.path(), &open.message.id, text) {
             Ok(pointer) => {
+                open.plain = pointer.clone();
                 open.text = pointer;
                 open.body = Body::new(open.text.as_str());
                 open.by_file = true;
@@ -211,8 +218,8 @@ impl Actor {
             None => open.body.sight_at_cursor(screen),
         };
         // Nothing was typed for this message yet: an equal one before it was put back.
-        let is_earlier =
-            sight == Sight::Ours && open.delivery.attempts() == 0 && earlier.contains(&open.body);
+        let is_repeated = earlier.iter().any(|earlier| earlier.reads_like(&open.body));
+        let is_earlier = sight == Sight::Ours && open.delivery.attempts() == 0 && is_repeated;
         let sight = if is_earlier { Sight::Earlier } else { sight };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
         let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
@@ -223,6 +230,7 @@ impl Actor {
             situation,
             sight,
             at_work: busy || open.entered.is_some_and(began),
+            repeated: is_repeated,
             echoed: typed && open.body.echoes(screen, above) > open.echoes,
             tells_prompts: self.deliveries.tells_prompts,
             changed: self.deliveries.changed,
@@ -250,6 +258,7 @@ impl Actor {
                 "screen: it stands among what was said, and was put back into the composer".into()
             }
             Because::HookTook => "hook: the agent's session-start hook took it".into(),
+            Because::Emptied => "screen: the composer was emptied of the command".into(),
             Because::LineRead => "terminal: the program has read the line".into(),
         }
     }

@@ -8,8 +8,8 @@ use ostler_hold::wire::Request;
 use ostler_hold::{read_remains, tree};
 
 use super::Actor;
-use crate::clock;
 use crate::session::info;
+use crate::{clock, continuity};
 
 /// How long a holder whose program has ended may stay; it leaves earlier unless it is still killing.
 const FAREWELL: Duration = Duration::from_secs(30);
@@ -86,6 +86,9 @@ impl Actor {
         if recorded.is_ok() {
             self.record.ending = self.unrecorded.take();
             self.request(&Request::Release);
+            let at = self.record.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
+            let (told, transcript) = self.conversation.ended();
+            continuity::record_end(&self.shared, &self.record.start, at, told, transcript);
             return;
         }
         self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));

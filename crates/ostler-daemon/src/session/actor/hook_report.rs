@@ -48,13 +48,18 @@ impl Actor {
         let decoded = decode(spec, &event, &payload);
         self.name_conversation(decoded.transcript, decoded.agent_session);
         for fact in decoded.facts {
-            let prompt = match &fact {
-                Fact::PromptSubmitted { text } => Some(text.clone()),
-                _ => None,
+            let (prompt, said) = match &fact {
+                Fact::PromptSubmitted { text } => (Some(text.clone()), None),
+                Fact::Said { text } => (None, Some(text.clone())),
+                _ => (None, None),
             };
+            self.conversation.told.hear(&fact);
             self.learn(Event::Reported(Reporter::Hook, fact)).await;
             if let Some(text) = prompt {
                 self.on_prompt(Witness::Hook, text.as_deref()).await;
+            }
+            if let Some(text) = said {
+                self.hear(&text).await;
             }
         }
     }

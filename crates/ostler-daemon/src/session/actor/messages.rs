@@ -39,15 +39,17 @@ impl Actor {
 
     /// Adds a message to those under way.
     pub(super) fn open(&mut self, message: Message, bytes: Vec<u8>) {
-        let (text, by_file) = self.typed_text(&message, &bytes);
-        let delivery = match message.terms.way {
-            Way::Message => Delivery::new(message.terms.mode, self.deliveries.policy),
+        let (plain, by_file) = self.typed_text(&message, &bytes);
+        let Terms { mode, command, way, .. } = message.terms;
+        let delivery = match way {
+            Way::Message => Delivery::new(mode, self.deliveries.policy).of_command(command),
             way => Delivery::given(way, self.deliveries.policy),
         };
         let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
-        let body = Body::new(text.as_str());
-        let open = Open { raw, body, text, delivery, by_file, echoes: 0, entered, message };
+        let (body, text) = (Body::new(""), SafeText::default());
+        let mut open = Open { raw, body, plain, text, delivery, by_file, echoes: 0, entered, message };
+        open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
     }
 
@@ -195,6 +197,9 @@ impl Actor {
                     self.done_with(order, &message);
                 }
                 self.tell(&message);
+                if proof >= Proof::Submitted {
+                    self.de_escalate().await;
+                }
             }
             Ok(None) => {}
             // Not recorded is not told; it is tried again.
@@ -407,6 +412,7 @@ impl Actor {
         };
         for open in self.deliveries.open.values_mut() {
             open.delivery.configure(self.deliveries.policy);
+            open.learn(input);
         }
     }
 
@@ -442,10 +448,10 @@ pub(super) fn recent(message: &Message, body: Body) -> Recent {
 }
 
 fn agreed(terms: SendTerms) -> Terms {
-    let SendTerms { raw, sender, priority, mode, ack, expires_ms } = terms;
+    let SendTerms { raw, sender, priority, mode, ack, command, expires_ms } = terms;
     let way = Way::Message;
     let expires = expires_ms.map(|ms| Timestamp(clock::now().0.saturating_add(ms)));
-    Terms { raw, sender, priority, mode, ack, expires, way }
+    Terms { raw, sender, priority, mode, ack, expires, way, command }
 }
 
 /// Why the terminal did not take a write.

@@ -8,6 +8,8 @@ use ostler_screen::{Screen, Signal};
 use serde::{Deserialize, Serialize};
 
 use super::Actor;
+use super::conversation::Conversation;
+use crate::continuity::Told;
 use crate::knowledge::Known;
 use crate::session::info;
 use crate::transcript::TailState;
@@ -22,6 +24,9 @@ pub(super) struct Remembered {
     /// How far the transcript was read.
     #[serde(default)]
     transcript: Option<TailState>,
+    /// What was said of late.
+    #[serde(default)]
+    told: Told,
 }
 
 impl Remembered {
@@ -30,17 +35,15 @@ impl Remembered {
     }
 }
 
-/// The observer of a session, since when the agent has been in its state, and how far its transcript was read.
-pub(super) fn observer(
-    known: &Known,
-    memory: Option<&str>,
-) -> (Observer, Option<Timestamp>, Option<TailState>) {
+/// The observer of a session, since when the agent has been in its state, and what is known of its conversation.
+pub(super) fn observer(known: &Known, memory: Option<&str>) -> (Observer, Option<Timestamp>, Conversation) {
     let Known { book, settings, expectations, .. } = known;
     let remembered = Remembered::read(memory);
     let since = remembered.as_ref().map(|remembered| remembered.since);
-    let (memory, read) =
-        remembered.map_or((None, None), |remembered| (Some(remembered.detector), remembered.transcript));
-    (Observer::new(book.clone(), *settings, *expectations, memory, clock::steady()), since, read)
+    let (memory, conversation) = remembered.map_or_else(Default::default, |remembered| {
+        (Some(remembered.detector), Conversation::resumed(remembered.transcript, remembered.told))
+    });
+    (Observer::new(book.clone(), *settings, *expectations, memory, clock::steady()), since, conversation)
 }
 
 impl Actor {
@@ -83,6 +86,7 @@ impl Actor {
             self.sample().await;
         }
         Box::pin(self.answer_dialog()).await;
+        Box::pin(self.overhear()).await;
         Box::pin(self.deliver(None)).await;
         self.consult().await;
     }
@@ -99,6 +103,7 @@ impl Actor {
             since: self.since,
             detector: self.observer.detector().memory(),
             transcript: self.conversation.read.clone(),
+            told: self.conversation.told.clone(),
         };
         let Verdict { state, kind, confidence, because, until, .. } = &verdict;
         tracing::info!(session = %self.record.start.name, %state, ?kind, confidence, ?because, "state");

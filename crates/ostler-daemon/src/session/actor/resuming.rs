@@ -6,7 +6,7 @@ use ostler_agents::Body;
 use ostler_core::Proof;
 use ostler_core::delivery::{Delivery, Progress, Write};
 use ostler_core::start_plan::Way;
-use ostler_store::{LastWrite, Message, MessageState, Store, StoreError};
+use ostler_store::{LastWrite, Message, MessageState, Store, StoreError, Terms};
 
 use super::Actor;
 use super::messages::recent;
@@ -40,9 +40,11 @@ impl Actor {
                 taken.push((message, body));
             }
             let numbers = (store.last_seq(&id)?, store.last_input(&id)?, store.last_prompt_write(&id)?);
-            Ok((numbers, open, taken))
+            Ok((numbers, open, taken, store.pending_context(&id)?.is_some()))
         };
-        let ((last_order, last_input, last_write), open, taken) = self.shared.store.run(load).await?;
+        let ((last_order, last_input, last_write), open, taken, in_file) =
+            self.shared.store.run(load).await?;
+        self.in_file = in_file;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
         self.resumable.last = last_write;
@@ -82,7 +84,9 @@ impl Actor {
             // Something was typed for another message since: nothing of this one was in the terminal then.
             let write = Some((write, done)).filter(|_| seq == last);
             let progress = Progress { attempts, enters, proof, last: write };
-            open.delivery = Delivery::resumed(open.message.terms.mode, self.deliveries.policy, progress, now);
+            let Terms { mode, command, .. } = open.message.terms;
+            let policy = self.deliveries.policy;
+            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
             open.echoes = usize::try_from(echoes).unwrap_or(usize::MAX);
             if write == Some((Write::Enter, true)) {
                 open.entered = Some(now);

@@ -1,0 +1,192 @@
+//! What the agent says of itself: its status on the terminal, its hooks, its transcript, and its dialogs.
+
+use super::evidence::{At, Claim};
+use super::weigh::{Weighed, rule};
+use super::{Detector, Reporter, millis};
+use crate::{Asking, Failure, State, Timestamp};
+
+impl Detector {
+    /// The agent waits for a person.
+    pub(super) fn blocked(&self, now: Timestamp) -> Option<Weighed> {
+        let dialog = self.reading.find(State::Blocked).zip(self.seen.blocked);
+        let dialog = dialog.filter(|(finding, _)| !finding.general || self.hint_counts(now));
+        let claim = self.claim.filter(|claim| matches!(claim.what, Claim::Blocked(_)));
+        if let Some((finding, seen)) = dialog {
+            // Right after the answer the agent is at work, and its screen has yet to follow.
+            let answered = self
+                .claim
+                .filter(|claim| claim.what == Claim::Working && claim.at >= seen)
+                .map(|claim| claim.at.plus(millis(self.settings.contradiction_ms)))
+                .filter(|until| now < *until);
+            if let Some(until) = answered {
+                return Some(Weighed::new(State::Working, 0.8, "program status: working").again(until));
+            }
+            let confidence = if finding.general { 0.75 } else { 0.95 };
+            let weighed = Weighed::new(State::Blocked, confidence, rule(finding));
+            let weighed = weighed.kind(finding.kind.as_deref().unwrap_or(Asking::Dialog.as_str()));
+            return Some(match claim {
+                Some(_) => Weighed { confidence: 0.99, ..weighed }.and("program status: blocked"),
+                None => weighed,
+            });
+        }
+        if let Some(At { what: Claim::Blocked(kind), .. }) = claim {
+            return Some(Weighed::new(State::Blocked, 0.97, "program status: blocked").kind(kind.as_str()));
+        }
+        let asked = self.asked()?;
+        // What was asked in a hook may have been answered by a policy of the agent, unseen by any hook.
+        let newer_claim = self.claim.is_some_and(|claim| claim.at > asked.at);
+        let doubt = asked.at.plus(millis(self.settings.contradiction_ms));
+        let works_on = self.knows(State::Working) || self.own_idle().is_some();
+        if newer_claim || (works_on && now >= doubt) {
+            return None;
+        }
+        Some(
+            Weighed::new(State::Blocked, 0.85, format!("{} asked", self.reporter().name()))
+                .kind(asked.what.as_str())
+                .unless(now >= doubt, doubt),
+        )
+    }
+
+    /// Whether what looks like a dialog of agents in general may be one.
+    fn hint_counts(&self, now: Timestamp) -> bool {
+        self.still_until().is_none_or(|until| now >= until)
+    }
+
+    /// Until when the agent's word that it works counts for more than the look of a dialog, which it may quote.
+    pub(super) fn still_until(&self) -> Option<Timestamp> {
+        let claims = self.claim.is_some_and(|claim| claim.what == Claim::Working);
+        let record = self.record();
+        let open = record.open.is_some_and(|open| open.what) && record.asked.is_none();
+        let moved = self.activity.any.unwrap_or(self.born);
+        (claims || (self.claim.is_none() && open)).then(|| moved.plus(millis(self.settings.still_dialog_ms)))
+    }
+
+    /// The agent tells its status on the terminal.
+    pub(super) fn claims(&self, now: Timestamp) -> Option<Weighed> {
+        let claim = self.claim?;
+        match claim.what {
+            Claim::Blocked(_) => None,
+            Claim::Working => {
+                // Some agents say "working" for a moment while they start.
+                let flicker = self
+                    .first_idle
+                    .filter(|first| claim.at.since(*first) < millis(self.settings.flicker_ms))
+                    .map(|_| claim.at.plus(millis(self.settings.flicker_ms)))
+                    .filter(|until| now < *until);
+                if let Some(until) = flicker {
+                    return Some(self.hold("program status flickers").again(until));
+                }
+                self.doubted(Weighed::new(State::Working, 0.98, "program status: working"), now)
+            }
+            Claim::Error => Some(self.failure(0.97, "program status: error")),
+            Claim::Idle | Claim::Done => {
+                let word = if claim.what == Claim::Idle { "idle" } else { "done" };
+                let because = format!("program status: {word}");
+                // Work that shows on the screen later than the claim was not announced.
+                if let Some((finding, seen)) = self.reading.find(State::Working).zip(self.seen.working)
+                    && seen > claim.at
+                {
+                    let believed = seen.plus(millis(self.settings.contradiction_ms));
+                    return Some(if now >= believed {
+                        Weighed::new(State::Working, 0.7, rule(finding))
+                    } else {
+                        Weighed::new(State::Idle, 0.8, because).again(believed)
+                    });
+                }
+                // What was in the composer is gone: the agent took it, and has yet to say so.
+                if let Some(weighed) = self.submitted(now) {
+                    return Some(weighed);
+                }
+                Some(self.at_rest(0.98, because))
+            }
+        }
+    }
+
+    /// Word of work gives way to a terminal that is silent, and looks idle, for long.
+    fn doubted(&self, weighed: Weighed, now: Timestamp) -> Option<Weighed> {
+        let expiry = millis(self.settings.veto_expiry_ms);
+        let silent_since = self.activity.any.unwrap_or(self.born);
+        let Some(idle_since) = self.seen.idle.map(|idle| idle.max(silent_since)) else {
+            return Some(weighed);
+        };
+        let expires = idle_since.plus(expiry);
+        (now < expires).then(|| weighed.again(expires))
+    }
+
+    /// Hooks and transcript say that a turn is open, or over.
+    pub(super) fn records_say(&self, now: Timestamp) -> Option<Weighed> {
+        let record = self.record();
+        let open = record.open?;
+        let reporter = self.reporter().name();
+        if record.failed.is_some() {
+            return Some(self.failure(0.97, format!("{reporter}: the turn failed")));
+        }
+        if open.what {
+            let weighed = Weighed::new(State::Working, 0.95, format!("{reporter}: a turn is open"));
+            // An interrupt that no hook reports shows on the screen alone.
+            let Some(idle) = self.own_idle() else { return self.doubted(weighed, now) };
+            // So does every end of a turn that the transcript never tells.
+            if self.reporter() == Reporter::Transcript && !self.expectations.transcript_ends {
+                return None;
+            }
+            let over = idle.max(open.at).plus(millis(self.settings.interrupt_confirm_ms));
+            return (now < over).then(|| weighed.again(over));
+        }
+        if let Some((finding, seen)) = self.reading.find(State::Working).zip(self.seen.working) {
+            let believed = seen.max(open.at).plus(millis(self.settings.contradiction_ms));
+            if now >= believed {
+                return Some(Weighed::new(State::Working, 0.75, rule(finding)));
+            }
+            return Some(self.at_rest(0.85, format!("{reporter}: the turn is over")).again(believed));
+        }
+        // Something was submitted since, and its turn has yet to be told.
+        if self.entered.max(self.emptied) > Some(open.at)
+            && let Some(weighed) = self.submitted(now)
+        {
+            return Some(weighed);
+        }
+        Some(self.at_rest(0.97, format!("{reporter}: the turn is over")))
+    }
+
+    /// The agent is done; what it left running decides between idle and watching.
+    fn at_rest(&self, confidence: f32, because: impl Into<String>) -> Weighed {
+        if let Some(finding) = self.reading.find(State::Watching) {
+            return Weighed::new(State::Watching, confidence.min(0.9), because).and(rule(finding));
+        }
+        if self.record().background > 0 && self.record().open.is_some_and(|open| !open.what) {
+            return Weighed::new(State::Watching, confidence.min(0.9), because)
+                .and(format!("{}: work in the background", self.reporter().name()));
+        }
+        let weighed = Weighed::new(State::Idle, confidence, because);
+        match self.reading.find(State::Idle) {
+            Some(finding) => {
+                Weighed { confidence: (confidence + 0.01).min(0.99), ..weighed.and(rule(finding)) }
+            }
+            None => weighed,
+        }
+    }
+
+    /// The turn failed; records and screen know how.
+    fn failure(&self, confidence: f32, because: impl Into<String>) -> Weighed {
+        let recorded = [&self.hooks, &self.transcript].into_iter().find_map(|record| record.failed);
+        let limited = self.reading.find(State::Limited);
+        let failed = self.reading.find(State::Error);
+        let is_limit = recorded.map_or(limited.is_some(), |failed| failed.what.is_limit());
+        let state = if is_limit { State::Limited } else { State::Error };
+        let shown = if is_limit { limited } else { failed.or(limited) };
+        let weighed = Weighed::new(state, confidence, because);
+        let kind = recorded.map(|failed| failed.what).filter(|what| *what != Failure::Other);
+        let kind = kind.map(Failure::as_str).or(shown.and_then(|finding| finding.kind.as_deref()));
+        let weighed = kind.into_iter().fold(weighed, Weighed::kind);
+        match shown {
+            Some(finding) => Weighed { until: finding.until.clone(), ..weighed.and(rule(finding)) },
+            None => weighed,
+        }
+    }
+
+    /// Who keeps the record of the turn.
+    fn reporter(&self) -> Reporter {
+        let hooks = self.hooks.open.is_some() || self.hooks.asked.is_some();
+        if hooks { Reporter::Hook } else { Reporter::Transcript }
+    }
+}

@@ -1,0 +1,269 @@
+//! What agents are told of a project, and what is kept of it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ostler_agents::context::{EARLIER, Parts, assemble};
+use ostler_agents::terms::terms;
+use ostler_core::continuity::{Record, Source};
+use ostler_protocol::{
+    ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, ErrorKind, Problem, RecordInfo,
+    Response, SaveRequest,
+};
+use ostler_store::{Session, StoreError};
+
+use crate::code_search::{self, Found};
+use crate::git::{self, WorkTree};
+use crate::instructions_file::{InstructionsError, InstructionsFile};
+use crate::project::Project;
+use crate::registry::{self, Shared};
+use crate::session::store_problem;
+use crate::{clock, presets, settings};
+
+/// Most records that are read of a project.
+const RECORDS: u32 = 50;
+/// Largest context that can be asked for.
+const LARGEST: usize = 1 << 20;
+
+/// A context, and what it is made of.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Assembled {
+    /// The context in Markdown; empty if nothing is known.
+    pub(crate) text: String,
+    /// How many records there are of the project.
+    pub(crate) records: usize,
+    /// The code that was found.
+    pub(crate) code: Found,
+}
+
+/// Puts together what is known of the project that a directory is in, in at most `budget` bytes or as many as the user
+/// set. What the agent gets besides is `known`: it counts, and what it tells is not told again.
+pub(crate) async fn assembled(
+    shared: &Shared,
+    cwd: &Path,
+    task: Option<&str>,
+    budget: Option<usize>,
+    known: &str,
+) -> Result<Assembled, StoreError> {
+    let (home, dir) = (shared.home.clone(), cwd.to_owned());
+    let look = move || {
+        let project = Project::of(&dir);
+        let settings = settings::load(&home, &project.root).context;
+        let files = instructions_files(&home, &project.root);
+        (project, settings, files)
+    };
+    let Ok((project, settings, files)) = tokio::task::spawn_blocking(look).await else {
+        return Ok(Assembled::default());
+    };
+    let key = project.key();
+    let wanted = key.clone();
+    let records = shared.store.run(move |store| store.continuity(&wanted, RECORDS)).await?;
+    let terms = task.filter(|_| settings.code_search && is_searchable(&project)).map(terms);
+    let code = match terms {
+        Some(terms) if !terms.is_empty() => code_search::search(project.root, terms, files).await,
+        _ => Found::default(),
+    };
+    // With the blank line between the two.
+    let taken = if known.is_empty() { 0 } else { known.len() + 1 };
+    let budget = budget.unwrap_or(settings.budget_bytes).min(LARGEST).saturating_sub(taken);
+    let is_told = known.lines().any(|line| line == EARLIER);
+    let told = if is_told { &[][..] } else { &records };
+    let parts = Parts { project: &key, task, records: told, places: &code.places };
+    Ok(Assembled { text: assemble(&parts, budget), records: records.len(), code })
+}
+
+/// Whether a project is one: a home directory or the root of everything has code of all kinds in it.
+fn is_searchable(project: &Project) -> bool {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    project.git || (project.root.parent().is_some() && home.as_ref() != Some(&project.root))
+}
+
+/// The files that agents read instructions from, as seen from the root of a project.
+fn instructions_files(home: &crate::Home, root: &Path) -> Vec<String> {
+    let registry = presets::load(home, root).registry;
+    let files: BTreeSet<String> =
+        registry.agents().filter_map(|agent| agent.preset.instructions.clone()).collect();
+    files.into_iter().collect()
+}
+
+/// Answers `ostler context load`.
+pub(crate) async fn load(shared: &Shared, request: ContextRequest) -> Result<Response, Problem> {
+    let here = Here::find(shared, request.place).await?;
+    let session = here.session.as_ref().map(|session| session.start.id.clone());
+    let pending = match session.clone() {
+        Some(id) => shared
+            .store
+            .run(move |store| store.pending_context(&id))
+            .await
+            .map_err(|error| store_problem(&error))?,
+        None => None,
+    };
+    let pending = pending.map(|pending| pending.text.trim_end().to_owned() + "\n").unwrap_or_default();
+    // What waits is told whole; the rest has the space that is left.
+    let (root, task) = (&here.project.root, request.task.as_deref());
+    let assembled = assembled(shared, root, task, request.budget, &pending)
+        .await
+        .map_err(|error| store_problem(&error))?;
+    let between = if pending.is_empty() || assembled.text.is_empty() { "" } else { "\n" };
+    let text = format!("{pending}{between}{}", assembled.text);
+    if let Some(id) = session.filter(|_| here.inside && !text.is_empty()) {
+        let (bytes, at) = (text.len(), clock::now());
+        shared
+            .store
+            .run(move |store| store.context_loaded(&id, bytes, at))
+            .await
+            .map_err(|error| store_problem(&error))?;
+    }
+    Ok(Response::Context(Box::new(ContextInfo {
+        project: here.project.key(),
+        session: here.session.map(|session| session.start.name),
+        text,
+        pending: !pending.is_empty(),
+        records: assembled.records,
+        places: assembled.code.places.len(),
+        search_cut: assembled.code.cut,
+    })))
+}
+
+/// Answers `ostler context show`.
+pub(crate) async fn records(shared: &Shared, place: ContextPlace) -> Result<Response, Problem> {
+    let project = Here::find(shared, place).await?.project.key();
+    let wanted = project.clone();
+    let found = shared
+        .store
+        .run(move |store| store.continuity(&wanted, RECORDS))
+        .await
+        .map_err(|error| store_problem(&error))?;
+    Ok(Response::Records { project, records: found.into_iter().map(shown).collect() })
+}
+
+/// Answers `ostler context save`.
+pub(crate) async fn save(shared: &Shared, request: SaveRequest) -> Result<Response, Problem> {
+    if request.summary.trim().is_empty() && request.open.iter().all(|point| point.trim().is_empty()) {
+        return Err(Problem::new(ErrorKind::Usage, "there is nothing to save"));
+    }
+    let here = Here::find(shared, request.place).await?;
+    let start = here.session.map(|session| session.start);
+    let tree = work_tree(&here.project, start.as_ref().map(|start| start.created)).await;
+    let record = Record {
+        id: request.id,
+        project: here.project.key(),
+        at: clock::now(),
+        source: if here.inside { Source::Agent } else { Source::Person },
+        session: start.as_ref().map(|start| start.name.clone()),
+        agent: start.and_then(|start| start.agent),
+        summary: request.summary,
+        open: request.open,
+        ..of_work_tree(tree)
+    }
+    .bounded();
+    let project = record.project.clone();
+    let kept = record.clone();
+    shared
+        .store
+        .run(move |store| store.add_continuity(&kept))
+        .await
+        .map_err(|error| store_problem(&error))?;
+    Ok(Response::Records { project, records: vec![shown(record)] })
+}
+
+/// Answers `ostler context clear`.
+pub(crate) async fn clear(shared: &Shared, place: ContextPlace, records: bool) -> Result<Response, Problem> {
+    let project = Here::find(shared, place).await?.project;
+    let (home, root) = (shared.home.clone(), project.root.clone());
+    let clean = move || -> Vec<ClearedFile> {
+        instructions_files(&home, &root).iter().filter_map(|file| clear_file(&root, file)).collect()
+    };
+    let files = tokio::task::spawn_blocking(clean).await.unwrap_or_default();
+    let key = project.key();
+    let records = if records {
+        let project = key.clone();
+        shared
+            .store
+            .run(move |store| store.clear_continuity(&project))
+            .await
+            .map_err(|error| store_problem(&error))?
+    } else {
+        0
+    };
+    Ok(Response::Cleared(ClearedInfo { project: key, files, records }))
+}
+
+/// Takes everything of ours out of a file; nothing is told of a file that has nothing of ours.
+fn clear_file(root: &Path, name: &str) -> Option<ClearedFile> {
+    let file = InstructionsFile::new(root, name);
+    let cleared = |blocks, deleted, problem| {
+        Some(ClearedFile { file: file.path().display().to_string(), blocks, deleted, problem })
+    };
+    match file.remove(None) {
+        // Nothing was ever written through a link.
+        Err(InstructionsError::Link(_)) => None,
+        Err(error) => cleared(0, false, Some(error.to_string())),
+        Ok(removed) if removed.blocks == 0 => None,
+        Ok(removed) => cleared(removed.blocks, removed.deleted, None),
+    }
+}
+
+/// The project that a client means, and the session if it means one.
+struct Here {
+    project: Project,
+    session: Option<Session>,
+    /// The session asks for itself.
+    inside: bool,
+}
+
+impl Here {
+    async fn find(shared: &Shared, place: ContextPlace) -> Result<Self, Problem> {
+        let session = match place.session {
+            Some(name) => session(shared, &name, place.inside).await?,
+            None => None,
+        };
+        let inside = place.inside && session.is_some();
+        let directory = match &session {
+            Some(session) => PathBuf::from(&session.start.cwd),
+            None => PathBuf::from(OsString::from(place.cwd)),
+        };
+        if !directory.is_absolute() {
+            return Err(Problem::new(ErrorKind::Usage, format!("{} is not absolute", directory.display())));
+        }
+        // A dead network file system must not hold up the others.
+        let project = tokio::task::spawn_blocking(move || Project::of(&directory)).await;
+        let project = project.map_err(|error| Problem::new(ErrorKind::Internal, error.to_string()))?;
+        Ok(Self { project, session, inside })
+    }
+}
+
+async fn session(shared: &Shared, name: &str, inside: bool) -> Result<Option<Session>, Problem> {
+    let id = if inside {
+        // It knows its own id, perhaps before anybody looks after it. One of another home is no obstacle.
+        name.to_owned()
+    } else {
+        match shared.find(name).await? {
+            registry::Found::Live(handle) => handle.id,
+            registry::Found::Ended(session) => return Ok(Some(*session)),
+        }
+    };
+    shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))
+}
+
+/// What git says of a project, aside.
+pub(crate) async fn work_tree(project: &Project, since: Option<ostler_core::Timestamp>) -> WorkTree {
+    if !project.git {
+        return WorkTree::default();
+    }
+    let root = project.root.clone();
+    tokio::task::spawn_blocking(move || git::look(&root, since)).await.unwrap_or_default()
+}
+
+/// A record that has what git says, and nothing else.
+pub(crate) fn of_work_tree(tree: WorkTree) -> Record {
+    let WorkTree { branch, commit, commits, files } = tree;
+    Record { branch, commit, commits, files, ..Record::default() }
+}
+
+fn shown(record: Record) -> RecordInfo {
+    let Record { id, at, source, session, agent, summary, open, files, branch, commit, commits, .. } = record;
+    let at = clock::shown(at);
+    RecordInfo { id, at, source, session, agent, summary, open, files, branch, commit, commits }
+}

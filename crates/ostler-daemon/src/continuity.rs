@@ -1,0 +1,232 @@
+//! What is kept of a session when it ends.
+
+use std::time::Duration;
+
+use ostler_core::Fact;
+use ostler_core::Timestamp;
+use ostler_core::continuity::{Record, Source, cut};
+use ostler_store::{NewSession, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::project::Project;
+use crate::registry::Shared;
+use crate::transcript::Watcher;
+use crate::{context, settings};
+
+/// How long a transcript may take to be written to its end.
+const LAST_WORDS: Duration = Duration::from_millis(700);
+/// Prompts that are remembered, and how much of each; how much of what the agent said and of a failure.
+const PROMPTS: usize = 3;
+const PROMPT: usize = 300;
+const ANSWER: usize = 3 << 10;
+const FAILURE: usize = 300;
+/// Most open points that are taken from what the agent said.
+const OPEN: usize = 10;
+
+/// What was said in a session of late. Small: it is kept with the session's state.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Told {
+    /// The last prompts, oldest first.
+    prompts: Vec<String>,
+    /// What the agent said last.
+    answer: Option<String>,
+    /// The last prompt was answered.
+    answered: bool,
+    /// How the last turn failed.
+    failure: Option<String>,
+}
+
+impl Told {
+    /// Takes in what a hook or a transcript reports.
+    pub(crate) fn hear(&mut self, fact: &Fact) {
+        match fact {
+            Fact::PromptSubmitted { text: Some(text) } => self.prompt(text),
+            Fact::Said { text } => {
+                self.answer = Some(cut(text.trim(), ANSWER));
+                self.answered = true;
+                self.failure = None;
+            }
+            Fact::TurnFailed { failure, detail } => {
+                let detail = detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+                self.failure = Some(cut(&format!("{}{detail}", failure.as_str()), FAILURE));
+            }
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, text: &str) {
+        let text = cut(text.trim(), PROMPT);
+        // Hooks and transcript tell the same prompts.
+        if text.is_empty() || self.prompts.contains(&text) {
+            return;
+        }
+        self.prompts.push(text);
+        if self.prompts.len() > PROMPTS {
+            self.prompts.remove(0);
+        }
+        self.answered = false;
+        self.failure = None;
+    }
+
+    /// What was done, in words.
+    fn summary(&self) -> String {
+        let asked = self.prompts.iter().map(|prompt| format!("Asked: {}", one_line(prompt)));
+        let answer = self.answer.as_ref().map(|answer| {
+            let blank = if answer.contains('\n') { '\n' } else { ' ' };
+            format!("Last answer:{blank}{answer}")
+        });
+        let failure =
+            self.failure.as_ref().map(|failure| format!("The last turn failed: {}", one_line(failure)));
+        asked.chain(answer).chain(failure).collect::<Vec<_>>().join("\n")
+    }
+
+    /// What is left to do: what was not answered, and boxes that are not ticked.
+    fn open(&self) -> Vec<String> {
+        let last = self.prompts.last().filter(|_| !self.answered);
+        let unanswered = last.map(|prompt| format!("Not answered: {}", one_line(prompt)));
+        let answer = self.answer.as_deref().unwrap_or_default();
+        let boxes = answer.lines().filter_map(|line| {
+            let item = line.trim_start().strip_prefix(['-', '*', '+'])?;
+            Some(item.trim_start().strip_prefix("[ ]")?.trim().to_owned())
+        });
+        unanswered.into_iter().chain(boxes).take(OPEN).collect()
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Keeps a record of an agent's session that has ended, aside. Of a session in which nothing was asked, nothing is kept.
+pub(crate) fn record_end(
+    shared: &Shared,
+    session: &NewSession,
+    at: Timestamp,
+    told: Told,
+    transcript: Option<Watcher>,
+) {
+    if session.agent.is_none() {
+        return;
+    }
+    let (shared, session) = (shared.clone(), session.clone());
+    tokio::spawn(async move {
+        if let Err(error) = record(&shared, &session, at, told, transcript).await {
+            tracing::warn!(session = session.name, %error, "nothing is kept of the session");
+        }
+    });
+}
+
+async fn record(
+    shared: &Shared,
+    session: &NewSession,
+    at: Timestamp,
+    mut told: Told,
+    transcript: Option<Watcher>,
+) -> Result<(), StoreError> {
+    let (home, cwd) = (shared.home.clone(), std::path::PathBuf::from(&session.cwd));
+    let look = move || {
+        let wanted = settings::load(&home, &cwd).context.record_sessions;
+        wanted.then(|| Project::of(&cwd))
+    };
+    let Ok(Some(project)) = tokio::task::spawn_blocking(look).await else { return Ok(()) };
+    // One that appears now is another session's.
+    if let Some(transcript) = transcript.filter(|transcript| transcript.state().path.is_some()) {
+        hear_last_words(transcript, &mut told).await;
+    }
+    if told.prompts.is_empty() {
+        // An agent that tells nothing: what it was sent is known.
+        let id = session.id.clone();
+        let sent = shared.store.run(move |store| store.last_sent(&id, PROMPTS)).await?;
+        // Single keys answer dialogs.
+        sent.iter().filter(|text| text.trim().len() > 3).for_each(|text| told.prompt(text));
+        // Whether it answered nobody can tell.
+        told.answered = true;
+    }
+    if told.prompts.is_empty() && told.answer.is_none() {
+        return Ok(());
+    }
+    let tree = context::work_tree(&project, Some(session.created)).await;
+    let record = Record {
+        id: session.id.clone(),
+        project: project.key(),
+        at,
+        source: Source::Session,
+        session: Some(session.name.clone()),
+        agent: session.agent.clone(),
+        summary: told.summary(),
+        open: told.open(),
+        ..context::of_work_tree(tree)
+    };
+    shared.store.run(move |store| store.add_continuity(&record)).await.map(drop)
+}
+
+/// Reads what an agent wrote down in its last moments.
+async fn hear_last_words(mut transcript: Watcher, told: &mut Told) {
+    // Nobody may have hinted that there is more.
+    transcript.named(None, None);
+    let hear = async {
+        loop {
+            transcript.next().await.facts.iter().for_each(|fact| told.hear(fact));
+        }
+    };
+    let _: Result<(), _> = tokio::time::timeout(LAST_WORDS, hear).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use ostler_core::Failure;
+
+    use super::*;
+
+    fn prompt(text: &str) -> Fact {
+        Fact::PromptSubmitted { text: Some(text.into()) }
+    }
+
+    fn said(text: &str) -> Fact {
+        Fact::Said { text: text.into() }
+    }
+
+    fn told(facts: &[Fact]) -> Told {
+        let mut told = Told::default();
+        for fact in facts {
+            told.hear(fact);
+        }
+        told
+    }
+
+    #[test]
+    fn the_last_of_what_was_said_is_kept() {
+        let told = told(&[
+            prompt("zero"),
+            prompt("one"),
+            said("Working on it."),
+            prompt("two\nlines"),
+            prompt("two\nlines"),
+            prompt("three"),
+            said("Working on it."),
+            said("Done:\n- [x] parser\n- [ ] tests\n * [ ]  docs\n"),
+        ]);
+        let expected = "Asked: one\nAsked: two lines\nAsked: three\nLast answer:\nDone:\n- [x] parser\n- [ ] tests\n * [ ]  docs";
+        assert_eq!(told.summary(), expected);
+        assert_eq!(told.open(), ["tests", "docs"]);
+    }
+
+    #[test]
+    fn what_was_not_answered_is_open() {
+        let failed = Fact::TurnFailed { failure: Failure::RateLimit, detail: Some("429\nwait".into()) };
+        let told = told(&[prompt("one"), said("Yes."), prompt("two"), failed]);
+        assert_eq!(told.open(), ["Not answered: two"]);
+        let expected =
+            "Asked: one\nAsked: two\nLast answer: Yes.\nThe last turn failed: rate_limit: 429 wait";
+        assert_eq!(told.summary(), expected);
+    }
+
+    #[test]
+    fn it_stays_small() {
+        let long = "word ".repeat(10_000);
+        let told =
+            told(&[prompt(&long), prompt(&format!("x{long}")), prompt(&format!("y{long}")), said(&long)]);
+        assert!(serde_json::to_string(&told).unwrap().len() < 5_000);
+    }
+}

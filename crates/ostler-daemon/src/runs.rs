@@ -1,0 +1,226 @@
+//! Runs: tasks with all their attempts.
+//!
+//! Each run has an actor. It gives what happens to the run's machine, stores the run, and only then does what the
+//! machine says; so after a crash the next daemon goes on where the record says the last one stopped. Agents are
+//! sessions as any others, prompts are messages as any others: both bear names that follow from the run, so that
+//! doing something again does it once.
+
+mod actor;
+mod breakers;
+mod checks;
+mod helper;
+mod info;
+mod minder;
+mod record;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ostler_protocol::{ErrorKind, Problem, RunInfo, RunRequest};
+use ostler_store::shared::{Kind, SharedError, SharedStore, Swap};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+use self::actor::{Command, RunActor};
+pub(crate) use self::breakers::{providers, reset};
+use self::record::RunRecord;
+use crate::registry::Shared;
+
+/// How long somebody who asks for a run waits until those of an earlier daemon are taken up.
+const TAKING_UP: Duration = Duration::from_secs(5);
+/// When to try again to read what the store did not give.
+const STORE_RETRY: Duration = Duration::from_secs(1);
+
+/// Runs of which more is known than the record says.
+#[derive(Debug, Clone)]
+pub(crate) struct Runs {
+    known: Arc<Mutex<Known>>,
+    /// Those of an earlier daemon are taken up.
+    taken_up: watch::Sender<bool>,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self { known: Arc::default(), taken_up: watch::Sender::new(false) }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    handles: HashMap<String, Handle>,
+    batches: HashMap<String, Arc<Semaphore>>,
+}
+
+/// A ticket to a run's actor.
+#[derive(Debug, Clone)]
+pub(crate) struct Handle {
+    commands: mpsc::Sender<Command>,
+    pub(crate) info: watch::Receiver<RunInfo>,
+}
+
+impl Runs {
+    fn with<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+        // The maps are whole between any two statements.
+        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn remove(&self, id: &str) {
+        self.with(|known| {
+            known.handles.remove(id);
+            known.batches.retain(|_, turnstile| Arc::strong_count(turnstile) > 1);
+        });
+    }
+
+    /// Waits until the runs of an earlier daemon are taken up.
+    pub(crate) async fn ready(&self) {
+        let mut taken_up = self.taken_up.subscribe();
+        let _ = tokio::time::timeout(TAKING_UP, taken_up.wait_for(|done| *done)).await;
+    }
+
+    /// The turnstile of a batch.
+    fn batch(&self, name: &str, parallel: u32) -> Arc<Semaphore> {
+        let new = || Arc::new(Semaphore::new(parallel.max(1) as usize));
+        self.with(|known| known.batches.entry(name.to_owned()).or_insert_with(new).clone())
+    }
+
+    /// The run that an id, or the beginning of one, means.
+    pub(crate) fn find(&self, id: &str) -> Option<Handle> {
+        self.with(|known| {
+            let mut meant = known.handles.iter().filter(|(known, _)| known.starts_with(id));
+            match (known.handles.get(id), meant.next(), meant.next()) {
+                (Some(handle), ..) | (None, Some((_, handle)), None) => Some(handle.clone()),
+                _ => None,
+            }
+        })
+    }
+
+    fn all(&self) -> Vec<Handle> {
+        self.with(|known| known.handles.values().cloned().collect())
+    }
+}
+
+/// Begins a run, once: the same request again finds it.
+pub(crate) async fn begin(shared: &Shared, request: RunRequest) -> Result<RunInfo, Problem> {
+    shared.runs.ready().await;
+    if let Some(handle) = shared.runs.find(&request.id) {
+        return Ok(handle.info.borrow().clone());
+    }
+    if let Some(known) = recorded(shared, &request.id).await? {
+        return Ok(known);
+    }
+    if request.agents.is_empty() {
+        return Err(Problem::new(ErrorKind::Usage, "nobody is named who could do it")
+            .hint("name agents with --agent; ostler agents list shows those that are known"));
+    }
+    let mut record =
+        RunRecord::new(request, shared).await.map_err(|error| Problem::new(ErrorKind::Failed, error))?;
+    // Whoever has the answer can rely on it: the run is recorded before it begins.
+    let (id, value) = (record.request.id.clone(), record.value());
+    let version = match shared.common.swap(Kind::Run, &id, 0, &value).await {
+        Ok(Swap::Done(version)) => version,
+        Ok(Swap::Conflict(_)) => return recorded(shared, &id).await?.ok_or_else(|| unknown(&id)),
+        Err(error) => return Err(trouble(&error)),
+    };
+    let handle = look_after(shared, record, version);
+    let info = handle.info.borrow().clone();
+    Ok(info)
+}
+
+/// Goes on with the runs that an earlier daemon of this home had.
+pub(crate) async fn resume(shared: Shared) {
+    let found = loop {
+        match shared.common.list(Kind::Run).await {
+            Ok(found) => break found,
+            Err(error) => {
+                tracing::error!(%error, "runs cannot be taken up yet");
+                tokio::time::sleep(STORE_RETRY).await;
+            }
+        }
+    };
+    let mut records = Vec::new();
+    for (id, cell) in found {
+        match serde_json::from_value::<RunRecord>(cell.value) {
+            Ok(record) if record.is_of(&shared) && !record.settled => records.push((record, cell.version)),
+            Ok(_) => {}
+            Err(error) => tracing::error!(run = id, %error, "a run cannot be read"),
+        }
+    }
+    // Those under way keep their places in their batches; the others wait as before, the oldest first.
+    records.sort_by_key(|(record, _)| (record.is_queued(), record.created));
+    for (record, version) in records {
+        look_after(&shared, record, version);
+    }
+    shared.runs.taken_up.send_replace(true);
+}
+
+fn look_after(shared: &Shared, record: RunRecord, version: u64) -> Handle {
+    let id = record.request.id.clone();
+    let permit = place(shared, &record);
+    let (actor, handle) = RunActor::new(shared.clone(), record, version, permit);
+    shared.runs.with(|known| known.handles.insert(id, handle.clone()));
+    tokio::spawn(actor.run());
+    handle
+}
+
+/// The place in its batch of a run that is under way.
+fn place(shared: &Shared, record: &RunRecord) -> Option<OwnedSemaphorePermit> {
+    let (name, parallel) = record.request.batch.as_ref()?;
+    let under_way = !record.is_queued() && !record.is_over();
+    under_way.then(|| shared.runs.batch(name, *parallel).try_acquire_owned().ok()).flatten()
+}
+
+/// A run from the record alone.
+pub(crate) async fn recorded(shared: &Shared, id: &str) -> Result<Option<RunInfo>, Problem> {
+    let mut found = list(shared, true).await?;
+    found.retain(|run| run.id.starts_with(id));
+    Ok(if found.len() == 1 { found.pop() } else { found.into_iter().find(|run| run.id == id) })
+}
+
+/// All runs of this home, oldest first.
+pub(crate) async fn list(shared: &Shared, all: bool) -> Result<Vec<RunInfo>, Problem> {
+    shared.runs.ready().await;
+    let mut runs: Vec<RunInfo> =
+        shared.runs.all().iter().map(|handle| handle.info.borrow().clone()).collect();
+    if all {
+        let cells = shared.common.list(Kind::Run).await.map_err(|error| trouble(&error))?;
+        for (id, cell) in cells {
+            if runs.iter().any(|run| run.id == id) {
+                continue;
+            }
+            if let Ok(record) = serde_json::from_value::<RunRecord>(cell.value)
+                && record.is_of(shared)
+            {
+                runs.push(info::info(&record, cell.version));
+            }
+        }
+    }
+    runs.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
+    Ok(runs)
+}
+
+/// Ends a run.
+pub(crate) async fn cancel(shared: &Shared, id: &str) -> Result<RunInfo, Problem> {
+    shared.runs.ready().await;
+    let Some(mut handle) = shared.runs.find(id) else {
+        return match recorded(shared, id).await? {
+            Some(run) => Ok(run),
+            None => Err(unknown(id)),
+        };
+    };
+    let _ = handle.commands.send(Command::Cancel).await;
+    let _ = handle.info.wait_for(RunInfo::is_over).await;
+    let info = handle.info.borrow().clone();
+    Ok(info)
+}
+
+/// No run is called so.
+pub(crate) fn unknown(id: &str) -> Problem {
+    Problem::new(ErrorKind::NotFound, format!("there is no run {id:?}, or several begin so"))
+        .hint("ostler runs list --all shows them")
+}
+
+/// Trouble with the shared store, as the client sees it.
+pub(crate) fn trouble(error: &SharedError) -> Problem {
+    Problem::new(ErrorKind::Storage, format!("the shared store: {error}"))
+        .hint("runs go on with what is known; check the server, or --store")
+}

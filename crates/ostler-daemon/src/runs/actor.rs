@@ -1,0 +1,570 @@
+//! The task that owns a run.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ostler_core::run::{Act, Action, AgentId, Changes, Context, Event, Outcome, Stop};
+use ostler_core::{Proof, SessionName, State, Timestamp};
+use ostler_protocol::{CheckInfo, OsText, RunInfo, SendTerms, StartRequest, StartupRequest};
+use ostler_store::NewEvent;
+use ostler_store::shared::{Kind, SharedStore, Swap};
+use ostler_work::Limits;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+use super::helper::{Answer, Question};
+use super::minder::{Given, News, mind};
+use super::record::{RunRecord, environment, exclude, forget_environment, forget_seen, look, seen, short};
+use super::{Handle, breakers, checks, helper, info};
+use crate::registry::Shared;
+use crate::session::{Command as SessionCommand, SendCommand, SessionHandle};
+use crate::{clock, start, stop};
+
+/// News that may wait.
+const BACKLOG: usize = 64;
+/// When to try again to record what the store refused.
+const STORE_RETRY: Duration = Duration::from_secs(1);
+/// Checks that are recorded.
+const MAX_KEPT: usize = 100;
+/// How often a probe says that it is still there; its lease is longer.
+const RENEWAL: Duration = Duration::from_mins(1);
+/// Between asking an agent to end and killing it.
+const GRACE_MS: u32 = 3_000;
+/// Size of an agent's terminal.
+const SIZE: (u16, u16) = (120, 40);
+
+/// What a run's actor can be asked.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// End it.
+    Cancel,
+}
+
+/// What comes back from what was begun.
+enum Back {
+    News(News),
+    Observed { act: Act, changes: Option<Changes>, tree: Option<u32> },
+    Checked { act: Act, results: Vec<CheckInfo> },
+    Started { agent: AgentId, handle: SessionHandle },
+    NotStarted { agent: AgentId, reason: String },
+    Ended { agent: AgentId, stop: Stop },
+    Submitted { act: Act, agent: AgentId, proof: String, sent: Timestamp },
+    NotSubmitted { act: Act, reason: String },
+}
+
+/// All that the daemon knows of one run.
+pub(super) struct RunActor {
+    shared: Shared,
+    record: RunRecord,
+    version: u64,
+    commands: mpsc::Receiver<Command>,
+    info: watch::Sender<RunInfo>,
+    back: mpsc::Sender<Back>,
+    inbox: mpsc::Receiver<Back>,
+    agents: HashMap<AgentId, Minded>,
+    /// Agents that are being started.
+    starts: JoinSet<()>,
+    /// Its place in a batch.
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+struct Minded {
+    handle: SessionHandle,
+    given: watch::Sender<Given>,
+}
+
+impl RunActor {
+    /// The owner of a run that is recorded. One that is under way in a batch has its place there already.
+    pub(super) fn new(
+        shared: Shared,
+        record: RunRecord,
+        version: u64,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> (Self, Handle) {
+        let (sender, commands) = mpsc::channel(BACKLOG);
+        let (info, watcher) = watch::channel(info::info(&record, version));
+        let (back, inbox) = mpsc::channel(BACKLOG);
+        let (agents, starts) = (HashMap::new(), JoinSet::new());
+        let actor = Self { shared, record, version, commands, info, back, inbox, agents, starts, permit };
+        (actor, Handle { commands: sender, info: watcher })
+    }
+
+    /// Looks after the run until it has ended.
+    pub(super) async fn run(mut self) {
+        if self.record.is_queued() {
+            self.wait_for_its_turn().await;
+        } else {
+            self.take_up_agent();
+            self.handle(Event::Restarted).await;
+            self.look_for_agent().await;
+        }
+        let mut renewal = tokio::time::interval(RENEWAL);
+        while !self.record.is_over() {
+            let (deadline, probe) = (self.record.run.deadline(), self.record.run.probe());
+            tokio::select! {
+                Some(back) = self.inbox.recv() => self.on_back(back).await,
+                command = self.commands.recv() => match command {
+                    Some(Command::Cancel) => self.handle(Event::Cancelled).await,
+                    // The registry holds a sender as long as there is an actor.
+                    None => break,
+                },
+                () = until(deadline) => self.handle(Event::Tick).await,
+                _ = renewal.tick(), if probe.is_some() => self.renew_probe().await,
+            }
+        }
+        self.permit = None;
+        self.settle().await;
+        self.shared.runs.remove(&self.record.request.id);
+    }
+
+    /// Begins the run as soon as its batch has room for it.
+    async fn wait_for_its_turn(&mut self) {
+        if let (Some((name, parallel)), None) = (self.record.request.batch.clone(), &self.permit) {
+            let turnstile = self.shared.runs.batch(&name, parallel);
+            tokio::select! {
+                permit = turnstile.acquire_owned() => self.permit = permit.ok(),
+                Some(Command::Cancel) = self.commands.recv() => return self.handle(Event::Cancelled).await,
+            }
+        }
+        // Looked at now, not when it was asked for: others of the batch may have worked in the same tree.
+        let (id, cwd) = (self.record.request.id.clone(), self.record.cwd());
+        self.record.tree = look(&self.shared, &id, &cwd, 0).await;
+        self.handle(Event::Started).await;
+    }
+
+    /// Does what follows from the end, whatever a daemon before this one did of it already: no agent is left
+    /// behind, but for one that waits for a person.
+    async fn settle(&mut self) {
+        while self.starts.join_next().await.is_some() {}
+        let wanted = match self.record.run.outcome() {
+            Some(Outcome::Blocked { .. }) => {
+                self.record.run.agent().map(|(agent, _)| self.record.session_id(agent))
+            }
+            _ => None,
+        };
+        let own = format!("{}-", self.record.request.id);
+        let left = self.shared.sessions.all().into_iter();
+        for handle in left.filter(|handle| handle.id.starts_with(&own) && Some(&handle.id) != wanted.as_ref())
+        {
+            if let Err(problem) = stop::stop(&self.shared, &handle.id, GRACE_MS).await {
+                tracing::warn!(
+                    session = handle.id,
+                    problem = problem.message,
+                    "an agent of a run is not stopped"
+                );
+            }
+        }
+        self.record.settled = true;
+        self.store().await;
+        forget_environment(&self.shared, &self.record.request.id);
+    }
+
+    async fn renew_probe(&self) {
+        if let (Some(probe), Some((_, provider))) = (self.record.run.probe(), self.record.run.agent()) {
+            let now = clock::now();
+            breakers::change(&self.shared, provider, |breaker, settings| breaker.renew(probe, settings, now))
+                .await;
+        }
+    }
+
+    /// Gives an event to the machine, stores the run, and does what the machine says.
+    async fn handle(&mut self, event: Event) {
+        let before = self.record.run.clone();
+        // Spending is told again by the session, whoever asks.
+        let passing = matches!(event, Event::Spent { .. });
+        let actions = self.record.run.handle(event, clock::now());
+        if actions.is_empty() && (passing || self.record.run == before) {
+            return self.publish();
+        }
+        if self.record.is_over() {
+            self.record.ended.get_or_insert_with(clock::now);
+        }
+        let mut injected = None;
+        for action in &actions {
+            if let Action::Deliver { act, context, prompt, .. } = action
+                && act.step > self.record.prompted
+            {
+                self.record.note_prompt(*act, context.as_ref(), prompt);
+                injected = context.as_ref().map(|context| context.kind.as_str());
+            }
+        }
+        self.store().await;
+        if let Some(kind) = injected {
+            self.count(format!("context_injection.{kind}")).await;
+        }
+        for action in actions {
+            self.perform(action).await;
+        }
+    }
+
+    /// Stores the run; nothing is done before that.
+    async fn store(&mut self) {
+        let id = self.record.request.id.clone();
+        let value = self.record.value();
+        loop {
+            let swap = self.shared.common.swap(Kind::Run, &id, self.version, &value).await;
+            match swap {
+                Ok(Swap::Done(version)) => {
+                    self.version = version;
+                    break;
+                }
+                // Nobody else writes it: an answer of ours was lost.
+                Ok(Swap::Conflict(found)) => self.version = found.map_or(0, |found| found.version),
+                Err(error) => {
+                    tracing::error!(run = id, %error, "the run waits for its store");
+                    tokio::time::sleep(STORE_RETRY).await;
+                }
+            }
+        }
+        if let Some(attempt) = self.record.run.attempts().last() {
+            let value = serde_json::to_value(attempt).unwrap_or_default();
+            if let Err(error) = self.shared.common.put_attempt(&id, attempt.number, &value).await {
+                tracing::warn!(run = id, %error, "the attempt is not recorded by itself");
+            }
+        }
+        self.publish();
+    }
+
+    fn publish(&self) {
+        self.info.send_replace(info::info(&self.record, self.version));
+    }
+
+    async fn perform(&mut self, action: Action) {
+        match action {
+            Action::ChooseProvider { act, excluding } => {
+                let chosen =
+                    breakers::choose(&self.shared, &self.record.request.agents, &excluding, clock::now())
+                        .await;
+                let event = match chosen {
+                    Ok(choice) => {
+                        Event::ProviderChosen { act, provider: choice.key.provider, probe: choice.probe }
+                    }
+                    Err(shut) => Event::NoProvider { act, shut },
+                };
+                Box::pin(self.handle(event)).await;
+            }
+            Action::StartAgent { act, provider } => self.start_agent(act, &provider),
+            Action::Deliver { act, agent, context, prompt } => {
+                self.deliver(act, agent, context, prompt).await;
+            }
+            Action::ObserveTree { act } => self.observe(act),
+            Action::RunChecks { act } => self.check(act),
+            Action::TripBreaker { provider, evidence, until, probe } => {
+                let now = clock::now();
+                self.tell("provider.failed", json!({ "provider": provider, "evidence": evidence })).await;
+                breakers::change(&self.shared, &provider, |breaker, settings| {
+                    breaker.failed(&evidence, until, probe, settings, now);
+                })
+                .await;
+            }
+            Action::CloseBreaker { provider, began } => {
+                breakers::change(&self.shared, &provider, |breaker, _| breaker.succeeded(began)).await;
+            }
+            Action::ReleaseProbe { provider, probe } => {
+                let now = clock::now();
+                breakers::change(&self.shared, &provider, |breaker, _| breaker.release(probe, now)).await;
+            }
+            Action::AskHelper { act, context, prompt } => self.ask_helper(act, context, prompt),
+            Action::StopAgent { agent } => self.stop_agent(agent),
+            Action::Report { outcome } => self.report(&outcome).await,
+        }
+    }
+
+    /// The request that starts an agent; the same for the same act.
+    fn start_request(&self, act: Act, provider: &str) -> StartRequest {
+        let request = &self.record.request;
+        let name = format!("{}-{}-{}", request.task, short(&request.id), act.step);
+        StartRequest {
+            id: self.record.session_id(act),
+            program: OsText::from(provider),
+            args: Vec::new(),
+            agent: None,
+            hooks: true,
+            name: Some(SessionName::for_program(&name)),
+            cwd: request.cwd.clone(),
+            env: environment(&self.shared, &request.id),
+            extra_env: Vec::new(),
+            cols: SIZE.0,
+            rows: SIZE.1,
+            record: 0,
+            open_files: 0,
+            umask: 0o022,
+            startup: StartupRequest::default(),
+            trust: request.trust,
+            unattended: request.unattended,
+        }
+    }
+
+    fn start_agent(&mut self, act: Act, provider: &str) {
+        let (shared, back) = (self.shared.clone(), self.back.clone());
+        let request = self.start_request(act, provider);
+        let id = request.id.clone();
+        self.starts.spawn(async move {
+            let started = start::start(&shared, request).await;
+            let told = match (started, shared.sessions.get(&id)) {
+                (Ok(_), Some(handle)) => Back::Started { agent: act, handle },
+                // It ended while nobody looked.
+                (Ok(_), None) => Back::Ended { agent: act, stop: ending(&shared, &id).await },
+                (Err(problem), _) => {
+                    tracing::warn!(
+                        session = id,
+                        problem = problem.message,
+                        "an agent of a run cannot be started"
+                    );
+                    Back::NotStarted { agent: act, reason: problem.message }
+                }
+            };
+            let _ = back.send(told).await;
+        });
+    }
+
+    /// After a restart: the agent that is there is minded again.
+    fn take_up_agent(&mut self) {
+        let Some((agent, _)) = self.record.run.agent() else { return };
+        if let Some(handle) = self.shared.sessions.get(&self.record.session_id(agent)) {
+            let run = &self.record.run;
+            let given = match self.record.sent {
+                _ if run.is_starting() => Given::Nothing,
+                Some(sent) if run.is_working() => Given::Prompt { sent },
+                _ => Given::Delivering,
+            };
+            self.mind(agent, handle, given);
+        }
+    }
+
+    /// After a restart: an agent that is not there has ended meanwhile.
+    async fn look_for_agent(&mut self) {
+        let Some((agent, _)) = self.record.run.agent() else { return };
+        if !self.record.run.is_starting() && !self.agents.contains_key(&agent) {
+            let stop = ending(&self.shared, &self.record.session_id(agent)).await;
+            self.handle(Event::AgentStopped { agent, stop }).await;
+        }
+    }
+
+    fn mind(&mut self, agent: AgentId, handle: SessionHandle, given: Given) {
+        if self.agents.contains_key(&agent) {
+            return;
+        }
+        let (sender, receiver) = watch::channel(given);
+        let (news, mut inbox) = mpsc::channel(BACKLOG);
+        tokio::spawn(mind(agent, handle.clone(), receiver, self.record.run.is_blocked(), news));
+        let back = self.back.clone();
+        tokio::spawn(async move {
+            while let Some(news) = inbox.recv().await {
+                if back.send(Back::News(news)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        self.agents.insert(agent, Minded { handle, given: sender });
+    }
+
+    async fn deliver(&mut self, act: Act, agent: AgentId, context: Option<Context>, prompt: String) {
+        let before = context.as_ref().map_or("", |context| context.text.as_str());
+        let text = format!("{before}{prompt}");
+        let Some(minded) = self.agents.get(&agent) else {
+            let stop = ending(&self.shared, &self.record.session_id(agent)).await;
+            return Box::pin(self.handle(Event::AgentStopped { agent, stop })).await;
+        };
+        let (queued, recorded) = oneshot::channel();
+        let (settled, outcome) = oneshot::channel();
+        let command = SendCommand {
+            id: self.record.message_id(act),
+            body: text.into_bytes(),
+            terms: SendTerms { sender: "run".into(), ..SendTerms::default() },
+            wait: Proof::Submitted,
+            queued,
+            settled,
+        };
+        let (handle, back) = (minded.handle.clone(), self.back.clone());
+        minded.given.send_replace(Given::Delivering);
+        tokio::spawn(async move {
+            let told = handle.tell(SessionCommand::Send(Box::new(command))).await;
+            let accepted = if told.is_ok() { recorded.await.ok() } else { None };
+            let reason = match accepted {
+                Some(Ok(message)) => {
+                    let message =
+                        if message.proof >= Proof::Submitted { Some(message) } else { outcome.await.ok() };
+                    let Some(message) = message else { return };
+                    if message.proof >= Proof::Submitted {
+                        let proof = message
+                            .evidence
+                            .last()
+                            .cloned()
+                            .unwrap_or_else(|| message.proof.as_str().to_owned());
+                        let sent = Timestamp(u64::try_from(message.created.as_millisecond()).unwrap_or(0));
+                        let _ = back.send(Back::Submitted { act, agent, proof, sent }).await;
+                        return;
+                    }
+                    message.failure.unwrap_or_else(|| "the agent did not take it".into())
+                }
+                Some(Err(problem)) => problem.message,
+                // The session is gone; its minder says so.
+                None => return,
+            };
+            // So does it for a program that has ended, and it knows how.
+            let standing = handle.ask(SessionCommand::Standing).await;
+            if standing.is_ok_and(|standing| standing.state != State::Exited) {
+                let _ = back.send(Back::NotSubmitted { act, reason }).await;
+            }
+        });
+    }
+
+    fn observe(&self, act: Act) {
+        let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
+        let (id, before) = (self.record.request.id.clone(), self.record.tree);
+        tokio::spawn(async move {
+            let exclude = exclude(&shared, &cwd);
+            let before = before.and_then(|number| seen(&shared, &id, number));
+            let changes = async {
+                ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
+            };
+            // At the same time: each asks git several times.
+            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, act.step));
+            let changes = changes.map(|changes| Changes {
+                created: changes.created,
+                modified: changes.updated,
+                deleted: changes.deleted,
+                more: 0,
+            });
+            let _ = back.send(Back::Observed { act, changes, tree }).await;
+        });
+    }
+
+    fn check(&self, act: Act) {
+        let (back, cwd) = (self.back.clone(), self.record.cwd());
+        let request = &self.record.request;
+        let wanted = request.checks.clone();
+        let env = environment(&self.shared, &request.id);
+        let limit = Duration::from_secs(request.policy.check_secs);
+        tokio::spawn(async move {
+            let results = checks::run(&wanted, act.attempt, &cwd, &env, limit).await;
+            let _ = back.send(Back::Checked { act, results }).await;
+        });
+    }
+
+    fn ask_helper(&self, act: Act, context: Option<Context>, prompt: String) {
+        let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
+        let request = &self.record.request;
+        let question = Question {
+            agents: request.helper.iter().chain(&request.agents).cloned().collect(),
+            context: context.map(|context| context.text).unwrap_or_default(),
+            task: prompt,
+            criteria: request.criteria.clone(),
+            env: environment(&self.shared, &request.id),
+            limit: Duration::from_secs(request.policy.helper_secs),
+        };
+        tokio::spawn(async move {
+            let event = match helper::ask(&shared, &cwd, question).await {
+                Ok(Answer { verified, findings }) => Event::HelperAnswered { act, verified, findings },
+                Err(reason) => Event::HelperFailed { act, reason },
+            };
+            let _ = back.send(Back::News(News::Event(event))).await;
+        });
+    }
+
+    fn stop_agent(&mut self, agent: AgentId) {
+        self.agents.remove(&agent);
+        let (shared, session) = (self.shared.clone(), self.record.session_id(agent));
+        if shared.sessions.get(&session).is_some() {
+            tokio::spawn(async move {
+                if let Err(problem) = stop::stop(&shared, &session, GRACE_MS).await {
+                    tracing::warn!(session, problem = problem.message, "an agent of a run is not stopped");
+                }
+            });
+        }
+    }
+
+    async fn report(&mut self, outcome: &Outcome) {
+        let id = &self.record.request.id;
+        tracing::info!(run = id, outcome = outcome.as_str(), "run ended");
+        self.tell("run.ended", json!({ "outcome": outcome.as_str(), "summary": outcome.to_string() })).await;
+        if let Err(error) = self.shared.common.clear_attempts(id).await {
+            tracing::warn!(run = id, %error, "the attempts are not forgotten");
+        }
+        self.count(format!("run.{}", outcome.as_str())).await;
+    }
+
+    async fn count(&self, name: String) {
+        if let Err(error) = self.shared.store.run(move |store| store.count(&name)).await {
+            tracing::warn!(%error, "not counted");
+        }
+    }
+
+    async fn tell(&self, event: &'static str, mut details: serde_json::Value) {
+        if let Some(details) = details.as_object_mut() {
+            details.insert("run".into(), json!(self.record.request.id));
+        }
+        let event = NewEvent { at: clock::now(), session: None, event, details };
+        if let Err(error) = self.shared.store.run(move |store| store.record(&event)).await {
+            tracing::error!(%error, "not recorded");
+        }
+    }
+
+    async fn on_back(&mut self, back: Back) {
+        match back {
+            Back::News(News::Event(event)) => self.handle(event).await,
+            Back::News(News::Spent(session, usage)) => {
+                self.record.spent.insert(session, usage);
+                let usage = self.record.usage();
+                self.handle(Event::Spent { tokens: usage.input + usage.output }).await;
+            }
+            Back::Observed { act, changes, tree } => {
+                // What was seen later is of no use where nobody asks for it any more.
+                if self.record.run.is_observing(act) && tree.is_some() {
+                    let before = std::mem::replace(&mut self.record.tree, tree);
+                    self.handle(Event::TreeObserved { act, changes }).await;
+                    if let Some(before) = before.filter(|before| Some(*before) != tree) {
+                        forget_seen(&self.shared, &self.record.request.id, before);
+                    }
+                } else {
+                    self.handle(Event::TreeObserved { act, changes }).await;
+                }
+            }
+            Back::Checked { act, results } => {
+                let passed = results.iter().all(|check| check.passed);
+                let failures = results.iter().filter(|check| !check.passed);
+                let failures = failures
+                    .map(|check| check.error.clone().unwrap_or_else(|| format!("{} failed", check.command)))
+                    .collect();
+                self.record.checks.extend(results);
+                let excess = self.record.checks.len().saturating_sub(MAX_KEPT);
+                self.record.checks.drain(..excess);
+                self.handle(Event::ChecksFinished { act, passed, failures }).await;
+            }
+            Back::Started { agent, handle } => self.mind(agent, handle, Given::Nothing),
+            Back::NotStarted { agent, reason } => self.handle(Event::StartFailed { agent, reason }).await,
+            Back::Ended { agent, stop } => self.handle(Event::AgentStopped { agent, stop }).await,
+            Back::Submitted { act, agent, proof, sent } => {
+                if let Some(prompt) = self.record.prompts.last_mut() {
+                    prompt.proof = Some(proof.clone());
+                }
+                self.record.sent = Some(sent);
+                self.handle(Event::PromptSubmitted { act, proof }).await;
+                if let Some(minded) = self.agents.get(&agent) {
+                    minded.given.send_replace(Given::Prompt { sent });
+                }
+            }
+            Back::NotSubmitted { act, reason } => self.handle(Event::DeliveryFailed { act, reason }).await,
+        }
+    }
+}
+
+/// How an agent ended that is not there any more.
+async fn ending(shared: &Shared, session: &str) -> Stop {
+    let id = session.to_owned();
+    let found = shared.store.run(move |store| store.session(&id)).await;
+    let ending = found.ok().flatten().and_then(|session| session.ending);
+    match ending.map(|ending| (ending.status, ending.signal)) {
+        Some((status, signal)) if status.is_some() || signal.is_some() => Stop::Exited { status, signal },
+        _ => Stop::Lost,
+    }
+}
+
+async fn until(deadline: Option<Timestamp>) {
+    match deadline {
+        Some(at) => tokio::time::sleep(at.since(clock::now())).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,54 @@
+//! The checks of a run.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use ostler_protocol::{CheckInfo, OsText, RunCheck};
+use ostler_work::Keep;
+use ostler_work::check::{self, Check, CheckCommand};
+
+/// Characters of a check's output that are recorded.
+const OUTPUT: usize = 4_000;
+
+/// Runs the checks one after the other; the first that fails is not the last, so that all complaints are known.
+pub(super) async fn run(
+    checks: &[RunCheck],
+    attempt: u32,
+    cwd: &Path,
+    env: &[(OsText, OsText)],
+    limit: Duration,
+) -> Vec<CheckInfo> {
+    let env: Vec<(OsString, OsString)> =
+        env.iter().map(|(name, value)| (name.clone().into(), value.clone().into())).collect();
+    let mut results = Vec::new();
+    for wanted in checks {
+        let command = match wanted {
+            RunCheck::Argv(words) => CheckCommand::Argv(words.iter().map(OsString::from).collect()),
+            RunCheck::Shell(line) => CheckCommand::Shell(line.clone()),
+        };
+        let check = Check { command, cwd: cwd.to_owned(), env: env.clone(), limit, keep: Keep::default() };
+        let result = check::run(&check).await;
+        let (passed, error, output, seconds) = match result {
+            Ok(result) => {
+                let output = format!("{}{}", result.stdout.text(), result.stderr.text());
+                (result.passed(), result.first_error(), output, result.took.as_secs_f64())
+            }
+            Err(error) => (false, Some(error.to_string()), String::new(), 0.0),
+        };
+        results.push(CheckInfo {
+            attempt,
+            command: wanted.shown(),
+            passed,
+            error,
+            output: tail(&output),
+            seconds: (seconds * 1e3).round() / 1e3,
+        });
+    }
+    results
+}
+
+fn tail(output: &str) -> String {
+    let skip = output.chars().count().saturating_sub(OUTPUT);
+    output.chars().skip(skip).collect()
+}

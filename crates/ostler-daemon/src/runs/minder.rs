@@ -1,0 +1,203 @@
+//! Minds one agent of a run: when it is ready, when it stops, and why.
+
+use std::time::Duration;
+
+use ostler_core::breaker::Limit;
+use ostler_core::detector::Reporter;
+use ostler_core::reset_time::reset_time;
+use ostler_core::run::{AgentId, Event, Stop};
+use ostler_core::{Asking, Failure, State, Timestamp, Usage};
+use tokio::sync::{mpsc, watch};
+
+use crate::clock;
+use crate::session::{Command, SessionHandle, Standing};
+
+/// A state that would end a turn is looked at again after this: an agent may rest for a moment between two tools.
+const SETTLE: Duration = Duration::from_millis(150);
+/// The same where nothing definite speaks for it.
+const SETTLE_LONG: Duration = Duration::from_millis(600);
+/// An agent that has a prompt and has been idle since before it for this long did its work unseen: while nobody
+/// watched, or faster than anybody can see.
+const UNSEEN: Duration = Duration::from_secs(10);
+/// A dialog that the policy answers is gone by then.
+const DIALOG: Duration = Duration::from_secs(3);
+
+/// What a minder says.
+#[derive(Debug)]
+pub(super) enum News {
+    Event(Event),
+    /// A session has spent this much in all.
+    Spent(String, Usage),
+}
+
+/// What the agent has been given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given {
+    /// Nothing: it is being started.
+    Nothing,
+    /// Something is on its way.
+    Delivering,
+    /// A prompt, which was sent at this moment.
+    Prompt { sent: Timestamp },
+}
+
+/// Watches an agent until it has ended or nobody listens. `blocked` is what the run believes already.
+pub(super) async fn mind(
+    agent: AgentId,
+    handle: SessionHandle,
+    mut given: watch::Receiver<Given>,
+    mut blocked: bool,
+    news: mpsc::Sender<News>,
+) {
+    let mut state = handle.state.clone();
+    let mut ready = *given.borrow() != Given::Nothing;
+    let mut stopped_for = None;
+    let mut prompted = None;
+    let mut spent = Usage::default();
+    loop {
+        state.mark_unchanged();
+        given.mark_unchanged();
+        let has = *given.borrow();
+        let standing = look(&handle).await;
+        if standing.usage != spent {
+            spent = standing.usage;
+            if news.send(News::Spent(handle.id.clone(), spent)).await.is_err() {
+                return;
+            }
+        }
+        let mut again = None;
+        let event = if standing.state == State::Exited {
+            Some(Event::AgentStopped { agent, stop: exited(&standing) })
+        } else if standing.state == State::Blocked {
+            let due = standing.since.plus(DIALOG);
+            if blocked {
+                None
+            } else if clock::now() < due {
+                again = Some(due.since(clock::now()));
+                None
+            } else {
+                blocked = true;
+                let kind = asking(standing.kind.as_deref());
+                Some(Event::AgentStopped { agent, stop: Stop::Blocked { kind } })
+            }
+        } else if blocked {
+            blocked = false;
+            Some(Event::AgentResumed { agent })
+        } else if !ready && is_ready(&standing) {
+            ready = true;
+            Some(Event::AgentReady { agent })
+        } else if let (Given::Prompt { sent }, Some(stop)) = (has, stop(&standing)) {
+            let wait = if standing.confidence >= 0.9 { SETTLE } else { SETTLE_LONG };
+            let (_, seen) = *prompted
+                .insert(prompted.filter(|(known, _)| *known == sent).unwrap_or((sent, clock::now())));
+            let due = if standing.since < sent { seen.plus(UNSEEN) } else { standing.since.plus(wait) };
+            if stopped_for == Some(sent) {
+                None
+            } else if clock::now() < due {
+                again = Some(due.since(clock::now()));
+                None
+            } else {
+                stopped_for = Some(sent);
+                Some(Event::AgentStopped { agent, stop })
+            }
+        } else {
+            None
+        };
+        let over = matches!(event, Some(Event::AgentStopped { stop: Stop::Exited { .. } | Stop::Lost, .. }));
+        let told = event.is_some();
+        if let Some(event) = event
+            && news.send(News::Event(event)).await.is_err()
+        {
+            return;
+        }
+        if over {
+            return;
+        }
+        if told {
+            continue;
+        }
+        let sleep = async {
+            match again {
+                Some(again) => tokio::time::sleep(again).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            changed = state.changed() => if changed.is_err() && has == *given.borrow() {
+                // The actor is gone, and with it the session: the last look says how.
+                let _ = news.send(News::Event(Event::AgentStopped { agent, stop: exited(&look(&handle).await) })).await;
+                return;
+            },
+            changed = given.changed() => if changed.is_err() { return },
+            () = sleep => {}
+        }
+    }
+}
+
+async fn look(handle: &SessionHandle) -> Standing {
+    match handle.ask(Command::Standing).await {
+        Ok(standing) => standing,
+        Err(_) => Standing {
+            state: State::Exited,
+            kind: None,
+            until: None,
+            since: clock::now(),
+            confidence: 1.0,
+            failed: None,
+            exit: handle.exit(),
+            usage: Usage::default(),
+        },
+    }
+}
+
+fn is_ready(standing: &Standing) -> bool {
+    let unrecognised = standing.state == State::Unknown && standing.kind.as_deref() == Some("unrecognised");
+    unrecognised || matches!(standing.state, State::Idle | State::Watching | State::Error | State::Limited)
+}
+
+/// Why an agent does no more, if its state says so.
+fn stop(standing: &Standing) -> Option<Stop> {
+    let until = standing
+        .until
+        .as_deref()
+        .and_then(|text| reset_time(text, clock::now(), &jiff::tz::TimeZone::system()));
+    let failed = standing.failed.map(|(by, failure)| Stop::TurnFailed { by, failure, until });
+    Some(match standing.state {
+        State::Idle => Stop::Idle { asks: false },
+        State::Limited => {
+            failed.unwrap_or(Stop::Limited { limit: Limit::of_kind(standing.kind.as_deref()), until })
+        }
+        State::Error => failed.unwrap_or_else(|| match failure(standing.kind.as_deref()) {
+            Some(failure) => Stop::TurnFailed { by: Reporter::Screen, failure, until },
+            None => Stop::StatusError,
+        }),
+        _ => return None,
+    })
+}
+
+/// What a rule for the screen, in its region, says went wrong.
+fn failure(kind: Option<&str>) -> Option<Failure> {
+    let all = [
+        Failure::RateLimit,
+        Failure::Quota,
+        Failure::Auth,
+        Failure::Overloaded,
+        Failure::Unavailable,
+        Failure::Invalid,
+        Failure::Other,
+    ];
+    all.into_iter().find(|failure| kind == Some(failure.as_str()))
+}
+
+fn exited(standing: &Standing) -> Stop {
+    match standing.exit {
+        Some((status, signal)) if status.is_some() || signal.is_some() => Stop::Exited { status, signal },
+        _ => Stop::Lost,
+    }
+}
+
+fn asking(kind: Option<&str>) -> Asking {
+    let all =
+        [Asking::Permission, Asking::Question, Asking::Plan, Asking::Trust, Asking::Auth, Asking::Dialog];
+    all.into_iter().find(|asking| kind == Some(asking.as_str())).unwrap_or(Asking::Dialog)
+}

@@ -1,0 +1,229 @@
+//! What is recorded of a run.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use ostler_core::run::{Act, Context, Phase, Run};
+use ostler_core::{Timestamp, Usage};
+use ostler_hold::create_private;
+use ostler_protocol::{CheckInfo, OsText, PromptInfo, RunRequest};
+use ostler_store::shared::LARGEST;
+use ostler_work::{Exclude, Limits, Snapshot};
+use serde::{Deserialize, Serialize};
+
+use crate::registry::Shared;
+use crate::{clock, presets};
+
+/// The record is not larger than this, in bytes of JSON: a store has its limits.
+const MAX_SIZE: usize = LARGEST / 2;
+/// The longest prompt: the record has it several times.
+const MAX_PROMPT: usize = 64 << 10;
+
+/// All that is recorded of a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct RunRecord {
+    /// What was asked for. The environment is elsewhere: it has secrets, and this may be on a server.
+    pub(super) request: RunRequest,
+    /// Whose daemon looks after it.
+    pub(super) owner: String,
+    pub(super) run: Run,
+    /// The act after which the tree was last looked at; what was seen is in a file, for it may be large.
+    pub(super) tree: Option<u32>,
+    pub(super) checks: Vec<CheckInfo>,
+    pub(super) prompts: Vec<PromptInfo>,
+    /// What each session has spent.
+    pub(super) spent: BTreeMap<String, Usage>,
+    /// The act of the last prompt that was recorded.
+    pub(super) prompted: u32,
+    /// When the prompt that the agent has was sent.
+    pub(super) sent: Option<Timestamp>,
+    pub(super) created: Timestamp,
+    pub(super) ended: Option<Timestamp>,
+    /// It has ended, and all that follows from that is done.
+    pub(super) settled: bool,
+}
+
+impl RunRecord {
+    /// A run that has not begun; its environment is put aside.
+    pub(super) async fn new(mut request: RunRequest, shared: &Shared) -> Result<Self, String> {
+        if request.prompt.len() > MAX_PROMPT {
+            return Err(format!(
+                "the task is {} bytes long, and {MAX_PROMPT} are allowed; put it into a file and name the file",
+                request.prompt.len()
+            ));
+        }
+        let cwd = PathBuf::from(OsString::from(request.cwd.clone()));
+        if !cwd.is_dir() {
+            return Err(format!("there is no directory {}", cwd.display()));
+        }
+        let env = std::mem::take(&mut request.env);
+        let dir = shared.home.runs().join(&request.id);
+        let write = move || put_environment(&dir, &env);
+        let written = tokio::task::spawn_blocking(write).await;
+        written
+            .map_err(|error| error.to_string())?
+            .map_err(|error| format!("the run cannot be recorded: {error}"))?;
+        Ok(Self {
+            run: Run::new(request.prompt.clone(), request.policy.clone()),
+            owner: owner(shared),
+            request,
+            tree: None,
+            checks: Vec::new(),
+            prompts: Vec::new(),
+            spent: BTreeMap::new(),
+            prompted: 0,
+            sent: None,
+            created: clock::now(),
+            ended: None,
+            settled: false,
+        })
+    }
+
+    /// Whether this daemon looks after it.
+    pub(super) fn is_of(&self, shared: &Shared) -> bool {
+        self.owner == owner(shared)
+    }
+
+    /// Whether it waits for its turn in a batch.
+    pub(super) fn is_queued(&self) -> bool {
+        *self.run.phase() == Phase::New
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.run.outcome().is_some()
+    }
+
+    /// Records what an agent is told, once for each act.
+    pub(super) fn note_prompt(&mut self, act: Act, context: Option<&Context>, prompt: &str) {
+        if self.prompted >= act.step {
+            return;
+        }
+        self.prompted = act.step;
+        let provider = self.run.agent().map_or_else(String::new, |(_, provider)| provider.to_owned());
+        let before = context.map_or("", |context| context.text.as_str());
+        self.prompts.push(PromptInfo {
+            attempt: act.attempt,
+            provider,
+            context: context.map(|context| context.kind.as_str().to_owned()),
+            original: prompt.to_owned(),
+            contextual: format!("{before}{prompt}"),
+            proof: None,
+        });
+    }
+
+    /// The record for the store. Where it is too large, it has less of what was long ago.
+    pub(super) fn value(&mut self) -> serde_json::Value {
+        loop {
+            let size = serde_json::to_vec(self).map_or(0, |bytes| bytes.len());
+            let checks = self.checks.len().saturating_sub(1);
+            let prompts = self.prompts.len().saturating_sub(1);
+            let old_check = self.checks[..checks].iter_mut().find(|check| !check.output.is_empty());
+            let old_prompt = self.prompts[..prompts].iter_mut().find(|prompt| !prompt.original.is_empty());
+            match (old_check, old_prompt) {
+                _ if size <= MAX_SIZE => break,
+                (Some(check), _) => check.output.clear(),
+                (None, Some(prompt)) => {
+                    prompt.original.clear();
+                    prompt.contextual.clear();
+                }
+                (None, None) => break,
+            }
+        }
+        serde_json::to_value(&*self).unwrap_or_default()
+    }
+
+    pub(super) fn cwd(&self) -> PathBuf {
+        PathBuf::from(OsString::from(self.request.cwd.clone()))
+    }
+
+    /// The id of the session of an agent.
+    pub(super) fn session_id(&self, agent: Act) -> String {
+        format!("{}-{}", self.request.id, agent.step)
+    }
+
+    /// The id of the message of a delivery.
+    pub(super) fn message_id(&self, act: Act) -> String {
+        format!("run-{}-{}", short(&self.request.id), act.step)
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.spent.values().fold(Usage::default(), |sum, spent| Usage {
+            input: sum.input + spent.input,
+            cached: sum.cached + spent.cached,
+            output: sum.output + spent.output,
+            cost_micros: sum.cost_micros + spent.cost_micros,
+        })
+    }
+}
+
+/// The end of an id, enough for people.
+pub(super) fn short(id: &str) -> &str {
+    id.get(id.len().saturating_sub(6)..).unwrap_or(id)
+}
+
+/// What agents leave in a tree that is no work of theirs.
+pub(super) fn exclude(shared: &Shared, cwd: &Path) -> Exclude {
+    let registry = presets::load(&shared.home, cwd).registry;
+    let scratch = registry.agents().flat_map(|agent| agent.preset.run.scratch.clone());
+    Exclude::new(scratch.chain([".ostler".to_owned()]))
+}
+
+/// Names the daemon of one home on one machine.
+fn owner(shared: &Shared) -> String {
+    let host = rustix::system::uname();
+    format!("{}:{}", host.nodename().to_string_lossy(), shared.home.path().display())
+}
+
+fn put_environment(dir: &Path, env: &[(OsText, OsText)]) -> std::io::Result<()> {
+    create_private(dir)?;
+    put(&dir.join("environment.json"), &serde_json::to_vec(env)?)
+}
+
+fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut open =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+    open.write_all(bytes)?;
+    open.sync_all()
+}
+
+/// Looks at the tree, and keeps what was seen under this number.
+pub(super) async fn look(shared: &Shared, id: &str, cwd: &Path, number: u32) -> Option<u32> {
+    let snapshot = ostler_work::snapshot(cwd, &exclude(shared, cwd), Limits::default()).await;
+    let snapshot =
+        snapshot.inspect_err(|error| tracing::warn!(run = id, %error, "the tree is not observed")).ok()?;
+    let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));
+    let write = move || put(&file, &serde_json::to_vec(&snapshot)?);
+    let written = tokio::task::spawn_blocking(write).await.map_err(std::io::Error::other).flatten();
+    match written {
+        Ok(()) => Some(number),
+        Err(error) => {
+            tracing::warn!(run = id, %error, "what was seen of the tree is not kept");
+            None
+        }
+    }
+}
+
+/// What was seen of the tree.
+pub(super) fn seen(shared: &Shared, id: &str, number: u32) -> Option<Snapshot> {
+    let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));
+    std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok())
+}
+
+/// Forgets what was seen before.
+pub(super) fn forget_seen(shared: &Shared, id: &str, number: u32) {
+    let _ = std::fs::remove_file(shared.home.runs().join(id).join(format!("tree-{number}.json")));
+}
+
+/// The environment that a run was asked for in.
+pub(super) fn environment(shared: &Shared, id: &str) -> Vec<(OsText, OsText)> {
+    let file = shared.home.runs().join(id).join("environment.json");
+    std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+}
+
+/// Forgets the environment of a run that has ended.
+pub(super) fn forget_environment(shared: &Shared, id: &str) {
+    let _ = std::fs::remove_dir_all(shared.home.runs().join(id));
+}

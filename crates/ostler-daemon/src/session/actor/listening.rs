@@ -1,0 +1,89 @@
+//! What the agent itself says to ostler: that it has a message, or that it wants its context.
+
+use ostler_agents::speech;
+use ostler_core::State;
+use ostler_core::queue::Priority;
+use ostler_protocol::SendTerms;
+use tokio::sync::oneshot;
+
+use super::Actor;
+use crate::session::SendCommand;
+use crate::{clock, context};
+
+impl Actor {
+    /// Hears what the agent wrote, word for word.
+    pub(super) async fn hear(&mut self, text: &str) {
+        let ids = self.unacknowledged();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        if let Some(id) = speech::text_acknowledges(text, &ids) {
+            let _ = self.acknowledged(id, "transcript: the agent says that it has it").await;
+        }
+        if speech::text_requests_context(text) {
+            self.give_wanted_context().await;
+        }
+    }
+
+    /// Looks at what the agent said on its screen.
+    pub(super) async fn overhear(&mut self) {
+        let ids = self.unacknowledged();
+        let wants =
+            self.known.book.speech().is_some() && self.observer.detector().verdict().state == State::Idle;
+        if ids.is_empty() && !wants {
+            return;
+        }
+        let Some(composer) = self.observer.composer() else { return };
+        let rows = speech::rows_above(&self.output.screen, Some(composer));
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let acknowledged = speech::acknowledged(&rows, &ids).map(str::to_owned);
+        let typed: Vec<String> = self.deliveries.texts();
+        let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
+        let asks = wants && speech::requests_context(&rows, self.known.book.speech(), &typed);
+        if let Some(id) = acknowledged {
+            let _ = self.acknowledged(&id, "screen: the agent says that it has it").await;
+        }
+        if asks {
+            self.give_wanted_context().await;
+        }
+    }
+
+    /// Messages that the agent was asked to confirm, and has not.
+    fn unacknowledged(&self) -> Vec<String> {
+        let wanting = self.deliveries.recent.iter().filter(|recent| recent.wants_ack);
+        wanting.map(|recent| recent.id.clone()).collect()
+    }
+
+    /// The agent wants its context: it gets it as a message, once per wish.
+    async fn give_wanted_context(&mut self) {
+        if self.deliveries.open.values().any(|open| open.message.terms.sender == WISH) {
+            return;
+        }
+        // A wish that stands on the screen until the answer does is one wish.
+        if self.wished.is_some_and(|at| clock::steady() < at.plus(PATIENCE)) {
+            return;
+        }
+        self.wished = Some(clock::steady());
+        let cwd = self.record.start.cwd.clone();
+        let found = context::assembled(&self.shared, cwd.as_ref(), None, None, "").await;
+        let text = match found {
+            Ok(found) if !found.text.is_empty() => found.text,
+            Ok(_) => "Nothing is known of this project yet.".to_owned(),
+            Err(error) => return tracing::warn!(%error, "no context for an agent that wants it"),
+        };
+        let (queued, _) = oneshot::channel();
+        let (settled, _) = oneshot::channel();
+        let command = SendCommand {
+            id: format!("context-{}", self.deliveries.last_order + 1),
+            body: text.into_bytes(),
+            terms: SendTerms { sender: WISH.into(), priority: Priority::Startup, ..SendTerms::default() },
+            wait: ostler_protocol::Proof::Submitted,
+            queued,
+            settled,
+        };
+        Box::pin(self.on_send(command)).await;
+    }
+}
+
+/// Who sends a context that the agent wished for.
+const WISH: &str = "context";
+/// How long a wish is taken to be the same one.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);

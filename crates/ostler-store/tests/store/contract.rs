@@ -1,0 +1,218 @@
+//! What every shared store keeps, whatever it is made of.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ostler_store::shared::{Kind, LARGEST, Lease, SharedError, SharedStore, Swap, Versioned};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+const MINUTE: Duration = Duration::from_mins(1);
+/// Names that are ordinary to people and extraordinary to stores.
+const NAMES: [&str; 7] = ["plain", "two words", "{braces}", "a:b", "per%cent", "\u{e9}\u{1f40e}\n", ""];
+
+/// Everything, on a store without any of the names used here; `other` is the same store as another machine has it.
+pub(crate) async fn holds<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>) {
+    cells(&*store, &*other).await;
+    names(&*store).await;
+    values(&*store, &*other).await;
+    race(Arc::clone(&store), Arc::clone(&other)).await;
+    leases(&*store, &*other).await;
+    one_probe(store.clone(), other.clone()).await;
+    attempts(&*store, &*other).await;
+    continuity(&*store, &*other).await;
+    sizes(&*store).await;
+}
+
+async fn cells<S: SharedStore>(store: &S, other: &S) {
+    let is = |version, value: &str| Versioned { version, value: json!(value) };
+    assert_eq!(store.get(Kind::Breaker, "x").await.unwrap(), None);
+    assert_eq!(store.list(Kind::Breaker).await.unwrap(), []);
+    assert_eq!(store.swap(Kind::Breaker, "x", 3, &json!("a")).await.unwrap(), Swap::Conflict(None));
+    assert_eq!(store.swap(Kind::Breaker, "x", 0, &json!("a")).await.unwrap(), Swap::Done(1));
+    assert_eq!(other.get(Kind::Breaker, "x").await.unwrap(), Some(is(1, "a")));
+    assert_eq!(
+        other.swap(Kind::Breaker, "x", 0, &json!("b")).await.unwrap(),
+        Swap::Conflict(Some(is(1, "a")))
+    );
+    assert_eq!(other.swap(Kind::Breaker, "x", 1, &json!("b")).await.unwrap(), Swap::Done(2));
+    assert_eq!(
+        store.swap(Kind::Breaker, "x", 1, &json!("c")).await.unwrap(),
+        Swap::Conflict(Some(is(2, "b")))
+    );
+    // Another kind is another cell.
+    assert_eq!(store.get(Kind::Run, "x").await.unwrap(), None);
+    assert_eq!(store.swap(Kind::Run, "x", 0, &json!("run")).await.unwrap(), Swap::Done(1));
+    assert_eq!(store.list(Kind::Breaker).await.unwrap(), [("x".to_owned(), is(2, "b"))]);
+    assert_eq!(other.remove(Kind::Breaker, "x", 1).await.unwrap(), Swap::Conflict(Some(is(2, "b"))));
+    assert_eq!(other.remove(Kind::Breaker, "x", 2).await.unwrap(), Swap::Done(0));
+    assert_eq!(store.remove(Kind::Breaker, "x", 2).await.unwrap(), Swap::Conflict(None));
+    assert_eq!(store.list(Kind::Breaker).await.unwrap(), []);
+    assert_eq!(store.swap(Kind::Breaker, "x", 2, &json!("late")).await.unwrap(), Swap::Conflict(None));
+    assert_eq!(store.list(Kind::Run).await.unwrap(), [("x".to_owned(), is(1, "run"))]);
+    assert_eq!(store.remove(Kind::Run, "x", 1).await.unwrap(), Swap::Done(0));
+}
+
+async fn names<S: SharedStore>(store: &S) {
+    for name in NAMES {
+        assert_eq!(
+            store.swap(Kind::Breaker, name, 0, &json!(name)).await.unwrap(),
+            Swap::Done(1),
+            "{name:?}"
+        );
+        store.put_attempt(name, 1, &json!(name)).await.unwrap();
+        store.add_continuity(name, name, &json!(name), 5).await.unwrap();
+        assert_eq!(store.take_lease(Kind::Run, name, name, MINUTE).await.unwrap(), Lease::Yours);
+    }
+    let listed = store.list(Kind::Breaker).await.unwrap();
+    let found: BTreeSet<&str> = listed.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(found, BTreeSet::from(NAMES));
+    assert!(listed.is_sorted_by(|(a, _), (b, _)| a < b));
+    for (name, cell) in &listed {
+        assert_eq!(cell.value, json!(name));
+        assert_eq!(store.attempts(name).await.unwrap(), [(1, json!(name))]);
+        assert_eq!(store.continuity(name).await.unwrap(), [json!(name)]);
+        assert!(
+            matches!(store.take_lease(Kind::Run, name, "another", MINUTE).await.unwrap(), Lease::Held { by, .. } if by == *name)
+        );
+        assert!(store.give_back(Kind::Run, name, name).await.unwrap());
+        store.clear_attempts(name).await.unwrap();
+        store.clear_continuity(name).await.unwrap();
+        assert_eq!(store.remove(Kind::Breaker, name, 1).await.unwrap(), Swap::Done(0));
+    }
+}
+
+async fn values<S: SharedStore>(store: &S, other: &S) {
+    let values = [
+        Value::Null,
+        json!(0),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(0.1),
+        json!("\u{0}\r\n'\"\\\u{1f40e}"),
+        json!([]),
+        json!({ "b": [1, { "a": null }], "a": {}, "": false }),
+    ];
+    for (version, value) in (0..).zip(values) {
+        assert_eq!(store.swap(Kind::Run, "values", version, &value).await.unwrap(), Swap::Done(version + 1));
+        assert_eq!(other.get(Kind::Run, "values").await.unwrap().unwrap().value, value);
+    }
+}
+
+/// Many change one cell at once; every change counts once.
+async fn race<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>) {
+    const EACH: u64 = 25;
+    let mut tasks = JoinSet::new();
+    for number in 0..8 {
+        let store = Arc::clone(if number % 2 == 0 { &store } else { &other });
+        tasks.spawn(async move {
+            for _ in 0..EACH {
+                let mut known = store.get(Kind::Run, "count").await.unwrap();
+                loop {
+                    let (version, count) =
+                        known.map_or((0, 0), |cell| (cell.version, cell.value.as_u64().unwrap()));
+                    match store.swap(Kind::Run, "count", version, &json!(count + 1)).await.unwrap() {
+                        Swap::Done(_) => break,
+                        Swap::Conflict(found) => known = found,
+                    }
+                }
+            }
+        });
+    }
+    tasks.join_all().await;
+    let expected = Versioned { version: 8 * EACH, value: json!(8 * EACH) };
+    assert_eq!(store.get(Kind::Run, "count").await.unwrap(), Some(expected));
+}
+
+async fn leases<S: SharedStore>(store: &S, other: &S) {
+    let take = async |store: &S, holder: &str, time| {
+        store.take_lease(Kind::Breaker, "p", holder, time).await.unwrap()
+    };
+    assert_eq!(take(store, "one", MINUTE).await, Lease::Yours);
+    let Lease::Held { by, left } = take(other, "two", MINUTE).await else { panic!("two have it") };
+    assert_eq!(by, "one");
+    assert!(left > MINUTE / 2 && left <= MINUTE, "{left:?}");
+    assert!(!other.give_back(Kind::Breaker, "p", "two").await.unwrap());
+    // Prolonged by who has it, here to a shorter time, after which it is free.
+    let short = Duration::from_millis(300);
+    let asked = Instant::now();
+    assert_eq!(take(store, "one", short).await, Lease::Yours);
+    while take(other, "two", MINUTE).await != Lease::Yours {
+        assert!(asked.elapsed() < Duration::from_secs(20), "it does not expire");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // Stores count in whole milliseconds.
+    assert!(asked.elapsed() + Duration::from_millis(2) >= short, "it was gone after {:?}", asked.elapsed());
+    assert!(!store.give_back(Kind::Breaker, "p", "one").await.unwrap());
+    assert!(matches!(take(store, "one", MINUTE).await, Lease::Held { by, .. } if by == "two"));
+    assert!(other.give_back(Kind::Breaker, "p", "two").await.unwrap());
+    assert_eq!(take(store, "one", MINUTE).await, Lease::Yours);
+    // A lease is no cell.
+    assert_eq!(store.get(Kind::Breaker, "p").await.unwrap(), None);
+}
+
+/// Many want to probe at once; one may.
+async fn one_probe<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>) {
+    for round in 0..10 {
+        let mut tasks = JoinSet::new();
+        for number in 0..8 {
+            let store = Arc::clone(if number % 2 == 0 { &store } else { &other });
+            tasks.spawn(async move {
+                let (name, holder) = (format!("probe {round}"), format!("machine {number}"));
+                store.take_lease(Kind::Breaker, &name, &holder, MINUTE).await.unwrap()
+            });
+        }
+        let taken = tasks.join_all().await;
+        assert_eq!(taken.iter().filter(|lease| **lease == Lease::Yours).count(), 1, "{taken:?}");
+    }
+}
+
+async fn attempts<S: SharedStore>(store: &S, other: &S) {
+    assert_eq!(store.attempts("r").await.unwrap(), []);
+    for number in [10, 2, 1] {
+        store.put_attempt("r", number, &json!({ "status": "running" })).await.unwrap();
+    }
+    store.put_attempt("other", 1, &json!(1)).await.unwrap();
+    other.put_attempt("r", 2, &json!({ "status": "failed" })).await.unwrap();
+    let status = |status: &str| json!({ "status": status });
+    let expected = [(1, status("running")), (2, status("failed")), (10, status("running"))];
+    assert_eq!(store.attempts("r").await.unwrap(), expected);
+    other.clear_attempts("r").await.unwrap();
+    other.clear_attempts("r").await.unwrap();
+    assert_eq!(store.attempts("r").await.unwrap(), []);
+    assert_eq!(store.attempts("other").await.unwrap(), [(1, json!(1))]);
+}
+
+async fn continuity<S: SharedStore>(store: &S, other: &S) {
+    assert_eq!(store.continuity("p").await.unwrap(), Vec::<Value>::new());
+    for number in 1..=5 {
+        store.add_continuity("p", &format!("s{number}"), &json!(number), 3).await.unwrap();
+    }
+    other.add_continuity("q", "s1", &json!("elsewhere"), 3).await.unwrap();
+    assert_eq!(other.continuity("p").await.unwrap(), [json!(3), json!(4), json!(5)]);
+    // Repeated, because an answer was lost: it stays where it was.
+    other.add_continuity("p", "s4", &json!("four"), 3).await.unwrap();
+    assert_eq!(store.continuity("p").await.unwrap(), [json!(3), json!("four"), json!(5)]);
+    store.add_continuity("p", "s6", &json!(6), 1).await.unwrap();
+    assert_eq!(store.continuity("p").await.unwrap(), [json!(6)]);
+    store.add_continuity("p", "s7", &json!(7), 0).await.unwrap();
+    assert_eq!(store.continuity("p").await.unwrap(), Vec::<Value>::new());
+    store.clear_continuity("q").await.unwrap();
+    assert_eq!(store.continuity("q").await.unwrap(), Vec::<Value>::new());
+}
+
+async fn sizes<S: SharedStore>(store: &S) {
+    let fits = Value::String("x".repeat(LARGEST - 2));
+    assert_eq!(store.swap(Kind::Run, "large", 0, &fits).await.unwrap(), Swap::Done(1));
+    assert_eq!(store.get(Kind::Run, "large").await.unwrap().unwrap().value, fits);
+    let too_large = Value::String("x".repeat(LARGEST - 1));
+    for refused in [
+        store.swap(Kind::Run, "large", 1, &too_large).await.unwrap_err(),
+        store.put_attempt("large", 1, &too_large).await.unwrap_err(),
+        store.add_continuity("large", "x", &too_large, 1).await.unwrap_err(),
+    ] {
+        assert!(matches!(refused, SharedError::TooLarge(_)), "{refused}");
+    }
+    assert_eq!(store.get(Kind::Run, "large").await.unwrap().unwrap().version, 1);
+}

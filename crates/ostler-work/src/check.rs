@@ -1,0 +1,134 @@
+//! Checks of a task: commands that run outside the agent and say whether its work is right.
+
+mod first_error;
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::kept::{Keep, Kept};
+use crate::process::{self, End};
+
+pub use first_error::first_error;
+
+/// Variables that tie a process to ostler, beyond those that no program under care inherits.
+const OWN: &str = "OSTLER_";
+/// The one of them that only says where things are.
+const HOME: &str = "OSTLER_HOME";
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckCommand {
+    /// A program and its arguments.
+    Argv(Vec<OsString>),
+    /// A line for `sh -c`, as a user gave it.
+    Shell(String),
+}
+
+/// A command with everything around it.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// What is run.
+    pub command: CheckCommand,
+    /// Where.
+    pub cwd: PathBuf,
+    /// The whole environment, as the user has it. What ties to a session of ostler, to another terminal or to
+    /// another agent is taken out.
+    pub env: Vec<(OsString, OsString)>,
+    /// How long it may take.
+    pub limit: Duration,
+    /// How much of each of its outputs is kept.
+    pub keep: Keep,
+}
+
+/// What came of a check.
+#[derive(Debug)]
+pub struct CheckResult {
+    /// How it ended.
+    pub end: End,
+    /// How long it took.
+    pub took: Duration,
+    /// What it wrote to its output.
+    pub stdout: Kept,
+    /// What it wrote to its error output.
+    pub stderr: Kept,
+}
+
+impl CheckResult {
+    /// Whether the work is right, says this check.
+    pub fn passed(&self) -> bool {
+        self.end.is_success()
+    }
+
+    /// The one line that says best what is wrong; none if all is well.
+    pub fn first_error(&self) -> Option<String> {
+        if self.passed() {
+            return None;
+        }
+        let said = first_error(&self.stdout.text(), &self.stderr.text());
+        Some(match (self.end, said) {
+            (End::Exited(_), Some(line)) => line,
+            (end, Some(line)) => format!("the check {end}; last: {line}"),
+            (end, None) => format!("the check {end}"),
+        })
+    }
+}
+
+/// Why a check could not be run. This says nothing about the work.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// There is nothing to run.
+    #[error("the check is empty")]
+    Empty,
+    /// The program cannot be started.
+    #[error("the check cannot be run in {}: {program}: {source}", cwd.display())]
+    NotRun {
+        /// Which program.
+        program: String,
+        /// Where.
+        cwd: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Runs a check to its end. It has no terminal and no input, and ends with its process group; when its time is
+/// over, or the caller stops waiting, so does everything that it started.
+pub async fn run(check: &Check) -> Result<CheckResult, CheckError> {
+    let mut command = match &check.command {
+        CheckCommand::Argv(words) => {
+            let (program, args) = words.split_first().ok_or(CheckError::Empty)?;
+            if program.is_empty() {
+                return Err(CheckError::Empty);
+            }
+            let mut command = Command::new(program);
+            command.args(args);
+            command
+        }
+        CheckCommand::Shell(line) if line.trim().is_empty() => return Err(CheckError::Empty),
+        CheckCommand::Shell(line) => {
+            let mut command = Command::new("/bin/sh");
+            command.arg("-c").arg(line);
+            command
+        }
+    };
+    let env = check.env.iter().filter(|(name, value)| !is_dropped(name, value));
+    command.env_clear().envs(env.map(|(name, value)| (name, value)));
+    command.current_dir(&check.cwd).stdin(Stdio::null());
+    let program = command.get_program().to_string_lossy().into_owned();
+    let done = process::run(command, check.limit, check.keep).await.map_err(|source| CheckError::NotRun {
+        program,
+        cwd: check.cwd.clone(),
+        source,
+    })?;
+    Ok(CheckResult { end: done.end, took: done.took, stdout: done.stdout, stderr: done.stderr })
+}
+
+/// Whether a variable is kept from checks.
+fn is_dropped(name: &OsStr, value: &OsStr) -> bool {
+    let (name, value) = (name.as_encoded_bytes(), value.as_encoded_bytes());
+    (name.starts_with(OWN.as_bytes()) && name != HOME.as_bytes())
+        || ostler_core::environment::is_dropped(name, value)
+}

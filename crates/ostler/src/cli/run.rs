@@ -1,0 +1,127 @@
+//! The commands about runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::seconds;
+
+/// What an interrupt does to a run that is being watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnInterrupt {
+    /// The run goes on; only the watching ends
+    Detach,
+    /// The run ends
+    Stop,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What is to be done
+    #[arg(required_unless_present = "task", conflicts_with = "task")]
+    pub(crate) text: Option<String>,
+    /// Who may do it, the best first, separated by commas [default: the installed agents, by priority]
+    #[arg(long, value_delimiter = ',', value_name = "AGENT")]
+    pub(crate) agent: Vec<String>,
+    /// A command that succeeds if the work is right; may be given more than once
+    #[arg(long, value_name = "CMD")]
+    pub(crate) check: Vec<String>,
+    /// A file of tasks, TOML or JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) task: Option<PathBuf>,
+    /// How often it is tried
+    #[arg(long, value_name = "N")]
+    pub(crate) max_attempts: Option<u32>,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub(crate) max_time: Option<f64>,
+    /// Give up after this many tokens
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Where the work is done [default: here]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Do each task in a git work tree of its own
+    #[arg(long)]
+    pub(crate) worktree: bool,
+    /// How many tasks go on at a time
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) parallel: u32,
+    /// Do not wait for the end
+    #[arg(long)]
+    pub(crate) detach: bool,
+    /// What Ctrl-C does while the run is watched
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "detach")]
+    pub(crate) on_interrupt: OnInterrupt,
+    /// Let agents work without asking for permission, where they have a way to
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// Trust this folder, now and later: dialogs that ask for it are answered so
+    #[arg(long)]
+    pub(crate) trust: bool,
+    /// The agent that is asked how to verify what fails again and again [default: the first that can be asked]
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) helper: Option<String>,
+    /// The template of the prompt (minijinja)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template: Option<PathBuf>,
+    /// Tell agents nothing of those who tried before them
+    #[arg(long)]
+    pub(crate) no_pre_context: bool,
+    /// How long an agent may wait for a person before the run gives up, in seconds
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub(crate) blocked: Option<f64>,
+    /// Where runs and breakers are kept: a server that speaks the Redis protocol, for several machines. It counts when
+    /// the command starts the daemon; [store] url in config.toml says it for good
+    #[arg(long, value_name = "URL", env = "OSTLER_STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Runs {
+    /// List those that go on
+    List {
+        /// Ended ones too
+        #[arg(long, short)]
+        all: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a run: attempts, files, checks, prompts
+    Show(OneRun),
+    /// Wait until a run has ended, and report
+    Wait(OneRun),
+    /// End a run and its agent
+    Cancel(OneRun),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneRun {
+    /// The run's id, or the beginning of it
+    pub(crate) id: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Providers {
+    #[command(subcommand)]
+    pub(crate) command: Option<ProvidersCommand>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProvidersCommand {
+    /// Say that a provider can be used again
+    Reset {
+        /// Which [default: all]
+        provider: Option<String>,
+    },
+}

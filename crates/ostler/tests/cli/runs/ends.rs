@@ -1,0 +1,150 @@
+//! How runs end.
+
+use serde_json::json;
+
+use super::world::World;
+use crate::support::is_running;
+
+#[test]
+fn a_task_is_done_when_its_checks_pass() {
+    let world = World::new();
+    world.agent("a", "--status", &["!work 200ms !write out.txt hello !say done"]);
+    let run = world.task(0, &["--agent", "a", "--check", "grep -q hello out.txt"]);
+    assert_eq!((&run["outcome"], &run["state"]), (&json!({ "outcome": "done" }), &json!("done")));
+    assert_eq!(run["files"]["created"], json!(["out.txt"]));
+    assert_eq!((run["attempts"].as_array().unwrap().len(), &run["switches"]), (1, &json!(0)));
+    assert_eq!(run["attempts"][0]["status"], "passed");
+    assert_eq!((&run["checks"][0]["passed"], &run["checks"][0]["attempt"]), (&json!(true), &json!(1)));
+    let prompt = &run["prompts"][0];
+    assert_eq!((&prompt["context"], &prompt["original"]), (&json!(null), &prompt["contextual"]));
+    assert!(prompt["proof"].as_str().unwrap().contains("went to work"), "{prompt}");
+    for field in ["id", "task", "agents", "cwd", "usage", "started", "ended", "seconds", "version", "summary"]
+    {
+        assert!(!run[field].is_null(), "{field} is not in {run}");
+    }
+    assert_eq!(world.prompts("a"), [prompt["contextual"].as_str().unwrap().trim()]);
+    world.await_quiet();
+    let metrics = world.run(&["metrics"]).ok();
+    for line in
+        ["ostler_context_injection_count{type=\"retry\"} 0", "ostler_runs_ended_total{outcome=\"done\"} 1"]
+    {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+}
+
+#[test]
+fn a_failed_check_is_told_to_the_next_attempt() {
+    let world = World::new();
+    world.agent("a", "--status", &["!write out.txt helo !say done", "!write out.txt hello !say done"]);
+    let check = "grep -q hello out.txt || { echo 'error: out.txt says no hello' >&2; exit 1; }";
+    let done = world.run(&["run", "Do it.", "--agent", "a", "--check", check]);
+    assert_eq!(done.code, 0, "{done:?}");
+    for text in [
+        "attempt 1: a gets the task\n",
+        "  | --- RETRY CONTEXT ---\n",
+        "check failed:",
+        "check passed:",
+        "submitted (proof: ",
+    ] {
+        assert!(done.err.contains(text), "{text:?} is not in {}", done.err);
+    }
+    for text in [
+        "done: the checks pass",
+        "attempt 1: failed: a\n    error: out.txt says no hello\n",
+        "attempt 2: passed",
+    ] {
+        assert!(done.out.contains(text), "{text:?} is not in {}", done.out);
+    }
+    let prompts = world.prompts("a");
+    let block = "--- RETRY CONTEXT ---\nAttempt #2 - Previous validation failures:\n\
+                 - error: out.txt says no hello\nAlready created: out.txt\n\
+                 Focus on fixing validation failures listed above.\n--- END CONTEXT ---\n\n";
+    assert_eq!(prompts.len(), 2);
+    assert_eq!(prompts[1], format!("{block}{}", prompts[0]));
+    assert!(world.run(&["metrics"]).ok().contains("ostler_context_injection_count{type=\"retry\"} 1\n"));
+}
+
+#[test]
+fn blocks_can_be_switched_off() {
+    type Way<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)]);
+    let off: [Way<'_>; 3] = [
+        (&["--no-pre-context"], &[]),
+        (&[], &[("ENABLE_PRE_CONTEXT_INJECTION", "false")]),
+        (&[], &[("PRE_CONTEXT_TYPES", "provider_switch")]),
+    ];
+    for (flags, env) in off {
+        let world = World::new();
+        world.agent("a", "--status", &["!write out.txt 1 !say done", "!write out.txt 2 !say done"]);
+        let args = ["run", "Do it.", "--agent", "a", "--check", "grep -q 2 out.txt"];
+        let mut command = world.command(&[&args, flags].concat());
+        assert!(command.envs(env.iter().copied()).output().unwrap().status.success());
+        let prompts = world.prompts("a");
+        assert_eq!((prompts.len(), &prompts[0]), (2, &prompts[1]), "{flags:?} {env:?}");
+    }
+    let world = World::new();
+    world.agent("a", "", &[]);
+    let mut wrong = world.command(&["run", "Do it.", "--agent", "a"]);
+    let wrong = wrong.env("PRE_CONTEXT_MAX_LINES", "many").output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("PRE_CONTEXT_MAX_LINES"));
+}
+
+#[test]
+fn without_checks_nobody_says_that_it_is_right() {
+    let world = World::new();
+    world.agent("a", "--status", &["!work 100ms finished"]);
+    let done = world.run(&["run", "Do it.", "--agent", "a"]);
+    assert!(done.out.contains("finished, but there are no checks to tell whether it is right"), "{done:?}");
+    assert_eq!(done.code, 0);
+    let run = world.json(&["runs", "list", "--all", "--json"])[0].clone();
+    assert_eq!(
+        (&run["state"], &run["attempts"][0]["status"]),
+        (&json!("finished_unchecked"), &json!("unchecked"))
+    );
+}
+
+#[test]
+fn an_agent_that_waits_for_a_person_is_left_to_them() {
+    let world = World::new();
+    world.agent("a", "", &["!permission rm -r build"]);
+    let done = world.run(&["run", "Do it.", "--agent", "a", "--check", "true", "--blocked", "1"]);
+    let said = done.fails(5, &["a waits for a person (permission)", "hint: ostler attach "]);
+    let session = said.split("ostler attach ").nth(1).unwrap().split(';').next().unwrap();
+    let status = world.home.status(session);
+    assert_eq!((&status["state"], &status["kind"]), (&json!("blocked"), &json!("permission")));
+    assert!(is_running(crate::support::pid(&status["pid"])));
+    // It stays, whoever looks after it.
+    world.home.kill_daemon();
+    assert_eq!(world.home.status(session)["state"], "blocked");
+}
+
+#[test]
+fn the_same_failure_again_and_again_is_a_loop() {
+    let world = World::new();
+    let acts: Vec<String> = (0..6).map(|number| format!("!write try{number}.txt x !say done")).collect();
+    world.agent("a", "--status", &acts.iter().map(String::as_str).collect::<Vec<_>>());
+    let check = "echo 'error: it is wrong' >&2; exit 1";
+    let run = world.task(1, &["--agent", "a", "--check", check, "--max-attempts", "6"]);
+    assert_eq!(run["outcome"], json!({ "outcome": "given_up", "why": "loop" }));
+    assert_eq!(run["attempts"].as_array().unwrap().len(), 3);
+    assert_eq!(world.prompts("a").len(), 3);
+}
+
+#[test]
+fn an_attempt_that_changes_nothing_is_not_made_again() {
+    let world = World::new();
+    world.agent("a", "--status", &["!work 50ms I would rather not.", "!work 50ms No.", "!work 50ms No!"]);
+    let check = "echo 'error: it is wrong' >&2; exit 1";
+    let run = world.task(1, &["--agent", "a", "--check", check, "--max-attempts", "6"]);
+    assert_eq!(run["outcome"]["why"], "unchanged");
+    assert_eq!(world.prompts("a").len(), 2);
+}
+
+#[test]
+fn a_task_that_is_too_long_is_refused_before_anything_begins() {
+    let world = World::new();
+    world.agent("a", "", &[]);
+    let long = "x".repeat(100_000);
+    world.run(&["run", &long, "--agent", "a"]).fails(1, &["bytes long", "put it into a file"]);
+    assert_eq!(world.json(&["runs", "list", "--all", "--json"]), json!([]));
+}

@@ -1,0 +1,118 @@
+//! Runs that outlive the daemon, whenever it is killed.
+
+#![allow(clippy::print_stdout, reason = "the seed, to repeat it")]
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::world::World;
+use crate::support::{PATIENCE, until};
+
+/// Runs that go on at a time.
+const AT_ONCE: usize = 3;
+
+/// Attempt 1 fails its check, attempt 2 passes; the second kind of run loses an agent first.
+fn play(world: &World) {
+    let script = json!([
+        { "when": "RETRY CONTEXT", "do": "!work 150ms !write out.txt good !say done" },
+        { "do": "!work 150ms !write out.txt bad !say done" },
+    ]);
+    world.scripted("steady", "--status", &script);
+    world.scripted("plain", "", &script);
+    world.scripted("mortal", "", &json!([{ "do": "!work 200ms !write left.txt x !crash" }]));
+}
+
+/// One run, each in a directory of its own.
+struct Kept {
+    id: String,
+    project: String,
+    agents: &'static str,
+}
+
+fn begin(world: &World, number: usize) -> Kept {
+    let project = format!("p{number}");
+    let cwd = world.project(&project);
+    let agents = ["steady", "plain", "mortal,steady"][number % 3];
+    let check = "grep -q good out.txt || { echo 'error: it is bad' >&2; exit 1; }";
+    let args = ["run", "Do it.", "--agent", agents, "--check", check, "--cwd", &cwd, "--detach"];
+    Kept { id: world.run(&args).ok().trim().to_owned(), project, agents }
+}
+
+/// What must be true of a run that has ended, however often its daemon was killed.
+fn examine(world: &World, kept: &Kept) {
+    let Kept { id, project, agents } = kept;
+    let ended = until(&format!("run {id} has ended"), || {
+        let run = world.json(&["runs", "show", id, "--json"]);
+        (!run["outcome"].is_null()).then_some(run)
+    });
+    assert_eq!(ended["state"], "done", "{ended:#}");
+    let attempts: Vec<&Value> =
+        ended["attempts"].as_array().unwrap().iter().map(|attempt| &attempt["status"]).collect();
+    assert_eq!(attempts, ["failed", "passed"], "{ended:#}");
+    let prompts = ended["prompts"].as_array().unwrap();
+    for agent in agents.split(',') {
+        let told: Vec<&str> = prompts
+            .iter()
+            .filter(|prompt| prompt["provider"] == agent)
+            .map(|prompt| prompt["contextual"].as_str().unwrap().trim())
+            .collect();
+        assert_eq!(world.prompts_in(project, agent), told, "{agent}: {ended:#}");
+    }
+    let steps: usize =
+        ended["attempts"].as_array().unwrap().iter().map(|a| a["turns"].as_array().unwrap().len()).sum();
+    assert!(steps == 2 || (steps == 3 && agents.contains(',')), "{ended:#}");
+    assert_eq!(ended["switches"], steps - 2);
+    assert_eq!(ended["checks"].as_array().unwrap().len(), 2, "each attempt was checked once: {ended:#}");
+}
+
+/// The number of kills is a setting: `OSTLER_RUN_KILLS=200` takes some minutes.
+#[test]
+fn a_daemon_killed_at_random_moments_ends_every_run_right() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let kills = number("OSTLER_RUN_KILLS").unwrap_or(20);
+    let seed = number("OSTLER_SEED").unwrap_or(u64::from(std::process::id()) * 2_654_435_761 + 1);
+    println!("OSTLER_RUN_KILLS={kills} OSTLER_SEED={seed}");
+    let mut dice = seed | 1;
+    let mut below = |limit: u64| {
+        dice ^= dice << 13;
+        dice ^= dice >> 7;
+        dice ^= dice << 17;
+        dice % limit
+    };
+    let world = World::new();
+    play(&world);
+    let mut going: Vec<Kept> = Vec::new();
+    let mut begun = 0;
+    let (mut killed, deadline) = (0, Instant::now() + PATIENCE * u32::try_from(kills).unwrap());
+    while killed < kills {
+        assert!(Instant::now() < deadline);
+        while going.len() < AT_ONCE {
+            going.push(begin(&world, begun));
+            begun += 1;
+        }
+        let daemon = world.home.daemon_pid();
+        // The moment of the kill is what this test is about: any, from taking up the runs to deep in their work.
+        let moment = Instant::now() + Duration::from_millis(below(900));
+        while Instant::now() < moment {
+            std::thread::yield_now();
+        }
+        crate::support::kill(daemon);
+        killed += 1;
+        let runs = world.json(&["runs", "list", "--all", "--json"]);
+        let over = |kept: &Kept| {
+            let run = runs.as_array().unwrap().iter().find(|run| run["id"] == kept.id.as_str());
+            !run.expect("no run is lost")["outcome"].is_null()
+        };
+        let (ended, rest): (Vec<Kept>, Vec<Kept>) = going.into_iter().partition(over);
+        for kept in &ended {
+            examine(&world, kept);
+        }
+        going = rest;
+    }
+    for kept in &going {
+        examine(&world, kept);
+    }
+    println!("{begun} runs through {kills} kills");
+    world.await_quiet();
+}

@@ -1,0 +1,146 @@
+//! Watching runs, leaving them, ending them; several at a time.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStderr};
+
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+
+use super::world::World;
+
+#[test]
+fn a_run_goes_on_without_a_watcher_and_can_be_waited_for_and_shown() {
+    let world = World::new();
+    world.agent("a", "--status", &["!work 500ms !write out.txt 1 !say done"]);
+    let id = world.run(&["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach"]).ok();
+    let id = id.trim();
+    assert_eq!(world.json(&["runs", "list", "--json"])[0]["id"], id);
+    let ended = world.json(&["runs", "wait", &id[..30], "--json"]);
+    assert_eq!((&ended["id"], &ended["state"]), (&json!(id), &json!("done")));
+    assert_eq!(world.json(&["runs", "show", id, "--json"])["files"], ended["files"]);
+    assert!(world.run(&["runs", "show", id]).ok().contains("attempt 1: passed: a"));
+    assert!(world.run(&["runs", "list", "--all"]).ok().contains(id));
+    world.await_quiet();
+    world.run(&["runs", "show", "nothing"]).fails(1, &["there is no run \"nothing\"", "runs list --all"]);
+}
+
+#[test]
+fn a_cancelled_run_ends_with_its_agent_also_while_that_is_being_started() {
+    let world = World::new();
+    world.agent("a", "--status", &["!work 60s"]).agent("slow", "--ready-after 60000", &[]);
+    let begin = |agent: &str| {
+        world.run(&["run", "Do it.", "--agent", agent, "--check", "true", "--detach"]).ok().trim().to_owned()
+    };
+    let working = begin("a");
+    world.await_state(&working, "working");
+    assert!(world.run(&["runs", "cancel", &working]).ok().contains("cancelled"));
+    let early = begin("slow");
+    assert_eq!(
+        world.json(&["runs", "cancel", &early, "--json"])["outcome"],
+        json!({ "outcome": "cancelled" })
+    );
+    world.await_quiet();
+    // Once more changes nothing.
+    assert_eq!(world.json(&["runs", "cancel", &early, "--json"])["state"], "cancelled");
+    world.run(&["runs", "wait", &early]).fails(1, &["cancelled"]);
+}
+
+/// Starts a run in the foreground and interrupts it when its agent is at work.
+fn interrupted(world: &World, flags: &[&str]) -> (Child, BufReader<ChildStderr>) {
+    let args = ["run", "Do it.", "--agent", "a", "--check", "cat out.txt"];
+    let mut child = world.command(&[&args, flags].concat()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("a works") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended too soon");
+    }
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    (child, said)
+}
+
+#[test]
+fn an_interrupt_leaves_the_run_or_ends_it() {
+    let world = World::new();
+    world.scripted(
+        "a",
+        "--status",
+        &json!([{ "do": "!work 2s !write out.txt 1 !say done", "repeat": true }]),
+    );
+    let (mut child, said) = interrupted(&world, &[]);
+    let said: Vec<String> = said.lines().map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "nobody knows yet how it ends");
+    assert!(said.last().unwrap().contains("goes on: ostler runs wait "), "{said:?}");
+    let id = world.json(&["runs", "list", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(world.json(&["runs", "wait", &id, "--json"])["state"], "done");
+
+    let (mut child, _) = interrupted(&world, &["--on-interrupt", "stop"]);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    world.await_quiet();
+    let runs = world.json(&["runs", "list", "--all", "--json"]);
+    let states: Vec<&Value> = runs.as_array().unwrap().iter().map(|run| &run["state"]).collect();
+    assert_eq!(states, ["done", "cancelled"]);
+}
+
+#[test]
+fn tasks_of_a_file_go_on_side_by_side_or_one_after_the_other() {
+    let world = World::new();
+    let script = json!([
+        { "when": "the first thing", "do": "!work 400ms !write first.txt 1 !say done", "repeat": true },
+        { "when": "the second thing", "do": "!work 400ms !write second.txt 2 !say done", "repeat": true },
+    ]);
+    world.scripted("a", "--status", &script);
+    let file = world.path("tasks.toml");
+    fs::write(
+        &file,
+        "[[tasks]]\nid = \"one\"\ninstructions = \"Do the first thing.\"\nagents = [\"a\"]\nchecks = [\"cat first.txt\"]\n\
+         [[tasks]]\nid = \"two\"\ninstructions = \"Do the second thing.\"\nagents = [\"a\"]\nchecks = [\"cat second.txt\"]\n",
+    )
+    .unwrap();
+    let tasks = |parallel: &str| {
+        let runs = world.json(&["run", "--task", file.to_str().unwrap(), "--parallel", parallel, "--json"]);
+        let runs = runs.as_array().unwrap().clone();
+        assert_eq!(runs.iter().map(|run| &run["state"]).collect::<Vec<_>>(), ["done", "done"]);
+        assert_eq!(runs.iter().map(|run| &run["task"]).collect::<Vec<_>>(), ["one", "two"]);
+        runs
+    };
+    let time = |run: &Value, name: &str| run[name].as_str().unwrap().to_owned();
+    let apart = tasks("1");
+    let began = |run: &Value| run["attempts"][0]["started"].as_u64().unwrap();
+    let ended = |run: &Value| run["attempts"][0]["ended"].as_u64().unwrap();
+    assert!(began(&apart[1]) >= ended(&apart[0]), "{apart:?}");
+    // What the first did is not the second's work.
+    assert_eq!(apart[1]["files"]["created"], json!(["second.txt"]));
+    let together = tasks("2");
+    assert!(
+        began(&together[1]) < ended(&together[0]),
+        "{} {}",
+        time(&together[0], "ended"),
+        time(&together[1], "started")
+    );
+    world.await_quiet();
+}
+
+#[test]
+fn a_wrong_task_file_is_told_with_its_place() {
+    let world = World::new();
+    let file = world.path("tasks.toml");
+    let name = file.display().to_string();
+    let table = [
+        ("[[tasks]]\nid = \"one\"\ninstruction = \"x\"\n", &["instruction"][..]),
+        ("[[tasks]]\nid = \"a b\"\ninstructions = \"x\"\n", &["\"a b\" cannot be an id"]),
+        ("tasks = []\n", &["there are no tasks"]),
+        ("[[tasks\n", &["tasks.toml:1"]),
+    ];
+    for (text, said) in table {
+        fs::write(&file, text).unwrap();
+        let err = world.run(&["run", "--task", &name]).fails(2, said);
+        assert!(err.contains(&name), "{err}");
+    }
+    fs::remove_file(&file).unwrap();
+    world.run(&["run", "--task", &name]).fails(2, &[&name, "No such file"]);
+    world.run(&["run", "  "]).fails(2, &["there is nothing to do"]);
+    world.run(&["run", "x", "--agent", "a", "--cwd", "/no/such/place"]).fails(2, &["/no/such/place"]);
+}

@@ -1,0 +1,193 @@
+//! A home with stand-in agents of their own behaviour, and a project for them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Done, TestHome, ostler, until};
+
+/// A preset for a stand-in agent, as a user would write it.
+const PRESET: &str = r#"
+title = "Stand-in"
+[run]
+command = "@NAME@"
+[input]
+clear = ["ctrl-u"]
+[composer]
+row = '^│ > '
+above = '^╭─{10,}'
+below = '^╰─{10,}'
+empty = '^│ > Type a message'
+[rules.composer]
+state = "idle"
+when = { composer = true }
+[rules.busy]
+state = "working"
+when = { in = "above 3", row = 'Working… \(' }
+[rules.trust]
+state = "blocked"
+kind = "trust"
+when = { in = "dialog", row = 'Is this a project you created' }
+answer = { grants = "folder", accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^\s*❯' }
+[rules.permission]
+state = "blocked"
+kind = "permission"
+when = { in = "dialog", row = 'Do you want to proceed' }
+[rules.limit]
+state = "limited"
+kind = "quota"
+priority = 60
+when = { in = "above 2", row = '^● You.ve hit your usage limit · resets (?P<until>.+)$' }
+[rules.rate]
+state = "limited"
+kind = "rate_limit"
+priority = 60
+when = { in = "above 2", row = '^● API Error: 429' }
+[rules.auth]
+state = "error"
+kind = "auth"
+priority = 60
+when = { in = "above 2", row = '^● API Error: 401' }
+[rules.overloaded]
+state = "error"
+kind = "overloaded"
+priority = 60
+when = { in = "above 2", row = '^● API Error: 529' }
+"#;
+
+/// A home, agents, and a repository.
+pub(super) struct World {
+    pub(super) home: TestHome,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let world = Self { home: TestHome::new() };
+        for dir in ["home/config/agents", "bin"] {
+            fs::create_dir_all(world.path(dir)).unwrap();
+        }
+        fs::set_permissions(world.home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        world.project("project");
+        world
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.home.scratch().join(name)
+    }
+
+    /// A repository for a task.
+    pub(super) fn project(&self, name: &str) -> String {
+        let dir = self.path(name);
+        fs::create_dir_all(&dir).unwrap();
+        let git = Command::new("git").args(["init", "--quiet"]).current_dir(&dir).status().unwrap();
+        assert!(git.success());
+        dir.display().to_string()
+    }
+
+    /// An agent that does one thing after the other, whatever it is told. Its log is beside the directory it works in.
+    pub(super) fn agent(&self, name: &str, flags: &str, acts: &[&str]) -> &Self {
+        let script: Vec<Value> = acts.iter().map(|act| json!({ "do": act })).collect();
+        self.scripted(name, flags, &json!(script))
+    }
+
+    pub(super) fn scripted(&self, name: &str, flags: &str, script: &Value) -> &Self {
+        let play = self.path(&format!("{name}.json"));
+        fs::write(&play, script.to_string()).unwrap();
+        let (ostler, play) = (ostler().display(), play.display());
+        let line = format!(
+            "exec {ostler} stand-in --word-pace 1 {flags} --script {play} --log \"$PWD.{name}.log\" \"$@\""
+        );
+        let program = self.path("bin").join(name);
+        fs::write(&program, format!("#!/bin/sh\n{line}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        self.preset(name)
+    }
+
+    /// An agent that is described, and perhaps not installed.
+    pub(super) fn preset(&self, name: &str) -> &Self {
+        let file = self.path("home/config/agents").join(format!("{name}.toml"));
+        fs::write(file, PRESET.replace("@NAME@", name)).unwrap();
+        self
+    }
+
+    pub(super) fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.home.command(args);
+        let path = std::env::var("PATH").unwrap();
+        command
+            .env("PATH", format!("{}:{path}", self.path("bin").display()))
+            .current_dir(self.path("project"));
+        for name in [
+            "ENABLE_PRE_CONTEXT_INJECTION",
+            "PRE_CONTEXT_TYPES",
+            "PRE_CONTEXT_MAX_LINES",
+            "PRE_CONTEXT_MAX_FILES",
+        ] {
+            command.env_remove(name);
+        }
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(super) fn run(&self, args: &[&str]) -> Done {
+        Done::from(&self.command(args).output().unwrap())
+    }
+
+    /// Runs a task to its end, and returns what is known of the run.
+    #[track_caller]
+    pub(super) fn task(&self, code: i32, args: &[&str]) -> Value {
+        let done = self.run(&[&["run", "Do it.", "--json"], args].concat());
+        assert_eq!(done.code, code, "{done:?}");
+        serde_json::from_str(&done.out).unwrap()
+    }
+
+    #[track_caller]
+    pub(super) fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.run(args).ok()).unwrap()
+    }
+
+    /// What an agent says it was told, in a project.
+    pub(super) fn prompts_in(&self, project: &str, agent: &str) -> Vec<String> {
+        let log = fs::read_to_string(self.path(&format!("{project}.{agent}.log"))).unwrap_or_default();
+        log.lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|event| event["event"] == "submitted")
+            .map(|event| event["text"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    pub(super) fn prompts(&self, agent: &str) -> Vec<String> {
+        self.prompts_in("project", agent)
+    }
+
+    /// Where a provider's breaker stands, and why.
+    pub(super) fn breaker(&self, provider: &str) -> (String, String) {
+        let all = self.json(&["providers", "--json"])["providers"].clone();
+        let found = all.as_array().unwrap().iter().find(|known| known["provider"] == provider).cloned();
+        let text = |found: &Value, name: &str| found[name].as_str().unwrap_or_default().to_owned();
+        found.map_or_else(Default::default, |found| (text(&found, "breaker"), text(&found, "reason")))
+    }
+
+    pub(super) fn await_state(&self, run: &str, state: &str) {
+        until(&format!("the run is {state}"), || {
+            (self.json(&["runs", "show", run, "--json"])["state"] == state).then_some(())
+        });
+    }
+
+    /// No agent is left behind.
+    pub(super) fn await_quiet(&self) {
+        until("no session is left", || {
+            self.json(&["list", "--json"]).as_array().unwrap().is_empty().then_some(())
+        });
+    }
+}
+
+/// Why each turn of a run ended.
+pub(super) fn reasons(run: &Value) -> Vec<(String, String)> {
+    let attempts = run["attempts"].as_array().unwrap();
+    let turns = attempts.iter().flat_map(|attempt| attempt["turns"].as_array().unwrap());
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    turns.map(|turn| (text(&turn["provider"]), text(&turn["reason"]))).collect()
+}

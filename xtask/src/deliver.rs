@@ -1,0 +1,22 @@
+//! Whether what is sent is received: `ostler send` against the real agents.
+//!
+//! # Theory of Operation
+//!
+//! Every message bears a token of its own, so the model server's log tells what became of it ([`tally`]): received
+//! once and whole, or lost, doubled, merged with another, changed on the way. That is held against what `ostler send`
+//! said of it. Messages are made from a seed ([`message`]); most are short, and some are what agents choke on.
+//!
+//! A trial has parts ([`Part`]), each in a world of its own ([`crate::namespace`]): many messages one after the other,
+//! messages right after a start, messages to an agent at work, messages while a dialog is open, and a race against
+//! pasting with tmux ([`race`]).
+
+pub mod job;
+pub mod message;
+pub mod race;
+pub mod run;
+pub mod session;
+pub mod table;
+pub mod tally;
+pub mod trial;
+
+pub use job::{Effort, Job, Part};

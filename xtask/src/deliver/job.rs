@@ -1,0 +1,101 @@
+//! One part of a trial, as it is handed into its world and comes back.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use super::message::Kind;
+use super::tally::{Fate, Sent, Tally};
+use crate::agent::Agent;
+use crate::scene::Scene;
+
+/// A part of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Many messages, one after the other.
+    Messages,
+    /// A message right after a start.
+    Cold,
+    /// A message while the agent works.
+    Busy,
+    /// A message while a dialog is open, or about to open.
+    Dialog,
+    /// Small messages, by turns with another way to send them.
+    Race,
+}
+
+impl Part {
+    /// The parts that are played unless others are asked for.
+    pub const USUAL: [Self; 4] = [Self::Messages, Self::Cold, Self::Busy, Self::Dialog];
+
+    /// Its name in paths and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Cold => "cold",
+            Self::Busy => "busy",
+            Self::Dialog => "dialog",
+            Self::Race => "race",
+        }
+    }
+
+    /// The scene whose way of launching the agent fits.
+    pub fn scene(self) -> Scene {
+        match self {
+            Self::Dialog => Scene::Permission,
+            _ => Scene::Reply,
+        }
+    }
+}
+
+/// How much is tried.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Effort {
+    /// Where messages come from.
+    pub seed: u64,
+    /// Messages one after the other.
+    pub messages: usize,
+    /// Only these kinds of messages; all if empty.
+    pub kinds: Vec<Kind>,
+    /// Cold starts.
+    pub cold: usize,
+    /// Rounds of everything else.
+    pub rounds: usize,
+    /// What to lay over the agent's preset.
+    pub layer: Option<String>,
+    /// Texts that look like something else.
+    pub lookalikes: Vec<String>,
+}
+
+/// What is to be played.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// The agent's name.
+    pub name: String,
+    /// Its release.
+    pub version: String,
+    /// The part.
+    pub part: Part,
+    /// The agent, for this release and part.
+    pub agent: Agent,
+    /// How much.
+    pub effort: Effort,
+}
+
+/// How a part went.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The sums.
+    pub tally: Tally,
+    /// Seconds to the model by the other way, in a race.
+    pub rival: Vec<f64>,
+    /// Messages that the other way lost.
+    pub rival_lost: usize,
+    /// How busy the machine was, in the middle.
+    pub load: f64,
+    /// Every message and what became of it.
+    pub messages: Vec<(Sent, Fate)>,
+}
+
+/// The file of the outcome, beside the job's.
+pub const OUTCOME: &str = "outcome.json";

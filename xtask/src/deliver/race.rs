@@ -1,0 +1,85 @@
+//! Small messages, by turns through `ostler send` and through tmux: paste, wait 300 ms, Enter.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use regex::Regex;
+
+use super::job::{Job, Outcome};
+use super::message;
+use super::session::{await_heard, await_rest, send, start};
+use super::tally::Sent;
+use super::trial::Stage;
+use crate::driver::Driver;
+
+/// The pause that people put between a paste and Enter.
+const PAUSE: Duration = Duration::from_millis(300);
+/// Seconds of rest before each message, by either way.
+const REST: f64 = 1.0;
+
+/// Sends by turns; returns what went through ostler, and adds the other times to the outcome.
+pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome) -> Result<Vec<Sent>> {
+    let mut sent = Vec::new();
+    start(driver, stage, "race")?;
+    tmux_start(stage)?;
+    await_rest(driver)?;
+    let ready = Regex::new(&job.agent.ready.appears)?;
+    driver.until("the prompt appears in tmux", 60.0, || Ok(ready.is_match(&tmux_screen()?).then_some(())))?;
+    driver.rest(job.agent.ready.settle + 2.0);
+    for round in 0..job.effort.rounds {
+        let text = "a small message about a horse";
+        await_rest(driver)?;
+        driver.rest(REST);
+        let message = message::short(job.effort.seed, round * 2, text);
+        let result = send(driver, &message, 30, true)?;
+        let _ = await_heard(driver, &message, 10.0);
+        sent.push(result);
+        driver.rest(REST);
+        let message = message::short(job.effort.seed, round * 2 + 1, text);
+        let at = driver.now();
+        tmux_paste(&message.text)?;
+        match await_heard(driver, &message, 10.0) {
+            Ok(heard) => outcome.rival.push(heard - at),
+            Err(_) => outcome.rival_lost += 1,
+        }
+        driver.rest(REST);
+    }
+    let _ = tmux(&["kill-server"]).status();
+    Ok(sent)
+}
+
+fn tmux(args: &[&str]) -> Command {
+    let mut command = Command::new("tmux");
+    command.args(["-L", "race", "-f", "/dev/null"]).args(args).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn tmux_start(stage: &Stage) -> Result<()> {
+    let mut command = tmux(&["new-session", "-d", "-s", "race", "-x", "120", "-y", "40"]);
+    command.args(["-c", crate::stage::CWD]);
+    for (name, value) in &stage.env {
+        command.arg("-e").arg(format!("{name}={value}"));
+    }
+    let status = command.arg(&stage.program).args(&stage.args).status();
+    if !status.context("tmux does not run; install it")?.success() {
+        bail!("tmux cannot start the agent");
+    }
+    Ok(())
+}
+
+fn tmux_screen() -> Result<String> {
+    let done = tmux(&["capture-pane", "-p", "-t", "race"]).output()?;
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+fn tmux_paste(text: &str) -> Result<()> {
+    let mut load = tmux(&["load-buffer", "-"]).stdin(Stdio::piped()).spawn()?;
+    load.stdin.take().context("no standard input")?.write_all(text.as_bytes())?;
+    load.wait()?;
+    tmux(&["paste-buffer", "-p", "-d", "-t", "race"]).status()?;
+    std::thread::sleep(PAUSE);
+    tmux(&["send-keys", "-t", "race", "Enter"]).status()?;
+    Ok(())
+}

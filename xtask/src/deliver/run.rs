@@ -1,0 +1,141 @@
+//! All parts for all agents that were asked for.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::job::{Effort, Job, OUTCOME, Outcome, Part};
+use crate::agent::AgentFile;
+use crate::install;
+use crate::namespace::{self, World};
+
+/// What to try.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Agents; all if empty.
+    pub agents: Vec<String>,
+    /// Only this release.
+    pub version: Option<String>,
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// How much.
+    pub effort: Effort,
+    /// How many parts at a time.
+    pub jobs: usize,
+    /// Where everything is kept.
+    pub keep: Option<PathBuf>,
+    /// The directory with the programs.
+    pub bins: PathBuf,
+    /// The repository.
+    pub repository: PathBuf,
+}
+
+/// How one part went for one agent.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// The agent.
+    pub agent: String,
+    /// Its release.
+    pub version: String,
+    /// The part.
+    pub part: Part,
+    /// How it went, as far as it went.
+    pub outcome: Outcome,
+    /// Why it did not go to its end.
+    pub error: Option<String>,
+}
+
+impl Row {
+    /// It went to its end, and nothing is wrong.
+    pub fn passes(&self) -> bool {
+        self.error.is_none() && self.outcome.tally.passes()
+    }
+}
+
+/// Plays everything and tells how each part went as soon as it is over.
+pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync)) -> Result<Vec<Row>> {
+    let mut queue = queue(request)?;
+    queue.reverse();
+    let (queue, rows) = (Mutex::new(queue), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..request.jobs.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                    let Some((job, installed)) = next else { break };
+                    let row = play(request, &job, &installed);
+                    tell(&row);
+                    rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+                }
+            });
+        }
+    });
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    rows.sort_by(|a, b| (&a.agent, &a.version, a.part).cmp(&(&b.agent, &b.version, b.part)));
+    Ok(rows)
+}
+
+fn queue(request: &Request) -> Result<Vec<(Job, PathBuf)>> {
+    let dir = request.repository.join("conformance/agents");
+    let names = if request.agents.is_empty() { AgentFile::names(&dir)? } else { request.agents.clone() };
+    let mut jobs = Vec::new();
+    for name in names {
+        let file = AgentFile::read(&dir, &name)?;
+        let mut versions = file.versions()?;
+        versions.retain(|version| request.version.as_ref().is_none_or(|wanted| wanted == version));
+        for version in versions {
+            for &part in &request.parts {
+                let agent = file.resolve_delivery(&version, part.scene())?;
+                if agent.skip.contains_key(&part.scene()) {
+                    continue;
+                }
+                let installed = install::installed(&name, &version, &agent.install)?;
+                let (name, version, effort) = (name.clone(), version.clone(), request.effort.clone());
+                jobs.push((Job { name, version, part, agent, effort }, installed));
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+fn play(request: &Request, job: &Job, installed: &Path) -> Row {
+    let (outcome, error) = match try_play(request, job, installed) {
+        Ok(outcome) => outcome,
+        Err(error) => (Outcome::default(), Some(format!("{error:#}"))),
+    };
+    Row { agent: job.name.clone(), version: job.version.clone(), part: job.part, outcome, error }
+}
+
+fn try_play(request: &Request, job: &Job, installed: &Path) -> Result<(Outcome, Option<String>)> {
+    let temporary = tempfile::Builder::new().prefix("ostler-deliver-").tempdir()?;
+    let out = match &request.keep {
+        Some(keep) => keep.join(&job.name).join(&job.version).join(job.part.name()),
+        None => temporary.path().to_owned(),
+    };
+    if out.exists() && request.keep.is_some() {
+        std::fs::remove_dir_all(&out)?;
+    }
+    std::fs::create_dir_all(&out)?;
+    let out = out.canonicalize()?;
+    std::fs::write(out.join("job.json"), serde_json::to_vec(job)?)?;
+    let played = namespace::play(&World {
+        bins: &request.bins,
+        agent: installed,
+        name: &job.name,
+        out: &out,
+        trap: &request.repository.join("conformance/trap.txt"),
+        mute: false,
+        chore: "deliver-stage",
+    });
+    // A part that broke off has an outcome as far as it went.
+    match (std::fs::read(out.join(OUTCOME)), played) {
+        (Ok(outcome), played) => {
+            let outcome = serde_json::from_slice(&outcome).context("the outcome is broken")?;
+            Ok((outcome, played.err().map(|error| format!("{error:#}"))))
+        }
+        (Err(_), Err(error)) => Err(error),
+        (Err(error), Ok(())) => Err(error).context("there is no outcome"),
+    }
+}

@@ -1,0 +1,82 @@
+//! An agent that messages are sent to.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use anyhow::{Context, Result};
+use ostler_testkit::model_server::Event;
+use serde_json::Value;
+
+use super::message::Message;
+use super::tally::{Said, Sent, normal};
+use super::trial::Stage;
+use crate::driver::{Driver, output};
+
+/// How long an agent may take to come to rest.
+const REST: &str = "90";
+
+/// Starts the agent under this name.
+pub fn start(driver: &mut Driver, stage: &Stage, name: &str) -> Result<()> {
+    driver.turn_to(name);
+    driver.start(crate::stage::CWD, &stage.env, &stage.agent, &stage.program, &stage.args)
+}
+
+/// Waits until ostler says that the agent is at rest.
+pub fn await_rest(driver: &Driver) -> Result<()> {
+    output(&mut driver.command(&["wait", driver.name(), "idle", "--timeout", REST])).map(drop)
+}
+
+/// Sends a message as a person would, and waits for the proof.
+pub fn send(driver: &Driver, message: &Message, timeout: u32, timed: bool) -> Result<Sent> {
+    let mut command = driver.command(&["send", driver.name(), "-", "--id", &message.id, "--json"]);
+    command.args(["--wait", "submitted", "--timeout", &timeout.to_string()]);
+    let at = driver.now();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    child.stdin.take().context("no standard input")?.write_all(message.text.as_bytes())?;
+    let done = child.wait_with_output()?;
+    let returned = driver.now();
+    let told: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
+    let text = |name: &str| told[name].as_str().map(str::to_owned);
+    let why = || {
+        let complaint = String::from_utf8_lossy(&done.stderr).into_owned();
+        text("failure").or_else(|| text("waits_for")).unwrap_or(complaint)
+    };
+    let said = match text("state").as_deref() {
+        _ if done.status.success() => Said::Submitted,
+        Some("failed") => Said::Failed(why()),
+        Some("uncertain") => Said::Uncertain(why()),
+        _ => Said::Waiting(why()),
+    };
+    let evidence = told["evidence"].as_array().into_iter().flatten();
+    Ok(Sent {
+        message: message.clone(),
+        at,
+        returned,
+        said,
+        attempts: told["attempts"].as_u64().unwrap_or(0),
+        enters: told["enters"].as_u64().unwrap_or(0),
+        evidence: evidence.filter_map(|line| line.as_str().map(str::to_owned)).collect(),
+        timed,
+    })
+}
+
+/// Waits until the model has heard a message and has answered; returns when it heard it.
+pub fn await_heard(driver: &Driver, message: &Message, timeout: f64) -> Result<f64> {
+    let whole = normal(&message.text);
+    driver.until("the model hears it", timeout, || {
+        let log = driver.exchanges();
+        let heard = log.iter().find(|entry| match &entry.event {
+            Event::Received { fresh, .. } => fresh.iter().any(|text| {
+                message.token.as_ref().is_some_and(|token| text.contains(token)) || normal(text) == whole
+            }),
+            _ => false,
+        });
+        Ok(heard
+            .filter(|heard| {
+                log.iter().any(|entry| {
+                    entry.exchange == heard.exchange && matches!(entry.event, Event::LastByte { .. })
+                })
+            })
+            .map(|heard| heard.at))
+    })
+}

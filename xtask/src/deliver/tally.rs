@@ -1,0 +1,258 @@
+//! What became of the messages: the model server's log against what `ostler send` said.
+
+use ostler_testkit::model_server::{Entry, Event};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+use super::message::Message;
+
+/// What `ostler send` said of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Said {
+    /// The agent took it.
+    Submitted,
+    /// It is still on its way.
+    Waiting(String),
+    /// It did not arrive.
+    Failed(String),
+    /// Whether it arrived cannot be told.
+    Uncertain(String),
+}
+
+/// A message that was sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Sent {
+    /// The message.
+    pub message: Message,
+    /// When `ostler send` was started, on the log's clock.
+    pub at: f64,
+    /// When it returned.
+    pub returned: f64,
+    /// What it said.
+    pub said: Said,
+    /// How often the text was typed.
+    pub attempts: u64,
+    /// How often Enter was pressed.
+    pub enters: u64,
+    /// What the proof rests on.
+    pub evidence: Vec<String>,
+    /// The agent was at rest when it was sent: the time to the model says something.
+    pub timed: bool,
+}
+
+/// What became of one message.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fate {
+    /// When the model heard it first.
+    pub heard: Option<f64>,
+    /// How often it was heard, whole and alone.
+    pub times: usize,
+    /// It was heard together with another one.
+    pub merged: bool,
+    /// What was heard of it, where that is not the text.
+    pub changed: Option<String>,
+}
+
+/// The sums.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tally {
+    /// Messages.
+    pub sent: usize,
+    /// Not heard, and not said to be so.
+    pub lost: usize,
+    /// Heard more than once.
+    pub doubled: usize,
+    /// Heard together with another.
+    pub merged: usize,
+    /// Heard, but not as they were.
+    pub corrupted: usize,
+    /// Said to be submitted, and not heard.
+    pub falsely: usize,
+    /// Said not to have arrived, and heard all the same.
+    pub denied: usize,
+    /// Said not to have arrived, or that it cannot be told.
+    pub failed: usize,
+    /// Heard before the turn was over that they should have waited for.
+    pub early: usize,
+    /// Dialogs that a message answered.
+    pub answered: usize,
+    /// How often the agent did not come to rest, or was gone.
+    pub restless: usize,
+    /// Typed once, entered once, and heard.
+    pub first_try: usize,
+    /// Seconds from `ostler send` to the model, where the agent was at rest.
+    pub seconds: Vec<f64>,
+    /// What went wrong, for people.
+    pub notes: Vec<String>,
+}
+
+impl Tally {
+    /// Nothing is wrong.
+    pub fn passes(&self) -> bool {
+        let wrong = [
+            self.lost,
+            self.doubled,
+            self.merged,
+            self.corrupted,
+            self.falsely,
+            self.denied,
+            self.failed,
+            self.early,
+            self.answered,
+            self.restless,
+        ];
+        wrong.iter().all(|count| *count == 0) && self.sent > 0
+    }
+
+    /// Adds another tally.
+    pub fn add(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.lost += other.lost;
+        self.doubled += other.doubled;
+        self.merged += other.merged;
+        self.corrupted += other.corrupted;
+        self.falsely += other.falsely;
+        self.denied += other.denied;
+        self.failed += other.failed;
+        self.early += other.early;
+        self.answered += other.answered;
+        self.restless += other.restless;
+        self.first_try += other.first_try;
+        self.seconds.extend(&other.seconds);
+        self.notes.extend(other.notes.iter().cloned());
+    }
+}
+
+/// A blank to people, but not to programs that trim a text: typed before texts that would be commands.
+const BLANK: char = '\u{2800}';
+
+/// A text as it is compared: composed, its blanks made equal, without what a terminal must not be sent.
+pub fn normal(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let kept = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    let composed: String = kept.nfc().collect();
+    composed.trim_start_matches(BLANK).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Follows every message through the log. `adds` match what the agent puts around a prompt; a request without tools
+/// is the agent's own, unless it never offers any.
+pub fn fates(sent: &[Sent], log: &[Entry], adds: &[Regex], without_tools: bool) -> Vec<Fate> {
+    let texts: Vec<String> = sent.iter().map(|sent| normal(&sent.message.text)).collect();
+    let mut fates = vec![Fate::default(); sent.len()];
+    let mut known: Vec<(usize, Vec<String>)> = Vec::new();
+    for entry in log {
+        let Event::Received { fresh, prompts, tools, .. } = &entry.event else { continue };
+        if fresh.is_empty() || (tools.is_empty() && !without_tools) {
+            continue;
+        }
+        let heard: Vec<String> = fresh.iter().map(|text| normal(&stripped(text, adds))).collect();
+        // A request that is tried again is no second prompt.
+        let request = (*prompts, heard);
+        if known.contains(&request) {
+            continue;
+        }
+        let whole = request.1.iter().filter(|text| texts.contains(text)).count();
+        for text in &request.1 {
+            let equal: Vec<usize> = (0..texts.len()).filter(|index| texts[*index] == *text).collect();
+            if let Some(index) =
+                equal.iter().copied().find(|index| fates[*index].times == 0).or(equal.last().copied())
+            {
+                fates[index].times += 1;
+                fates[index].heard.get_or_insert(entry.at);
+                fates[index].merged |= whole > 1;
+                continue;
+            }
+            let named: Vec<usize> = (0..sent.len())
+                .filter(|index| sent[*index].message.token.as_ref().is_some_and(|token| text.contains(token)))
+                .collect();
+            let tokens: std::collections::BTreeSet<_> =
+                named.iter().filter_map(|index| sent[*index].message.token.as_deref()).collect();
+            // Of equal messages the first that was not heard is meant.
+            let open = |index: &&usize| fates[**index].times == 0 && fates[**index].changed.is_none();
+            let meant = if tokens.len() > 1 {
+                named.clone()
+            } else {
+                named.iter().find(open).or(named.last()).copied().into_iter().collect()
+            };
+            for index in meant {
+                fates[index].merged |= tokens.len() > 1;
+                fates[index].heard.get_or_insert(entry.at);
+                fates[index].changed.get_or_insert_with(|| text.clone());
+            }
+        }
+        known.push(request);
+    }
+    fates
+}
+
+fn stripped(text: &str, adds: &[Regex]) -> String {
+    adds.iter().fold(text.to_owned(), |text, add| add.replace_all(&text, "").into_owned())
+}
+
+/// Adds up.
+pub fn tally(sent: &[Sent], fates: &[Fate]) -> Tally {
+    let mut tally = Tally { sent: sent.len(), ..Tally::default() };
+    for (sent, fate) in sent.iter().zip(fates) {
+        let heard = fate.heard.is_some();
+        let mut note = |what: &str| tally.notes.push(describe(sent, fate, what));
+        match (&sent.said, heard) {
+            (Said::Submitted, false) => {
+                tally.falsely += 1;
+                tally.lost += 1;
+                note("said to be submitted, never heard");
+            }
+            (Said::Waiting(why), false) => {
+                tally.lost += 1;
+                note(&format!("not heard while waiting: {why}"));
+            }
+            (Said::Failed(why), true) => {
+                tally.denied += 1;
+                note(&format!("heard, but said to have failed: {why}"));
+            }
+            (Said::Failed(why), false) => {
+                tally.failed += 1;
+                note(&format!("failed: {why}"));
+            }
+            (Said::Uncertain(why), _) => {
+                tally.failed += 1;
+                note(&format!("uncertain ({}): {why}", if heard { "heard" } else { "not heard" }));
+            }
+            (Said::Waiting(why), true) => note(&format!("heard late; it waited: {why}")),
+            (Said::Submitted, true) => {}
+        }
+        let doubled = fate.times > 1 || (fate.times == 1 && fate.changed.is_some() && !fate.merged);
+        if doubled {
+            tally.doubled += 1;
+            note("heard more than once");
+        }
+        if fate.merged {
+            tally.merged += 1;
+            note("merged with another");
+        } else if fate.changed.is_some() && fate.times == 0 {
+            tally.corrupted += 1;
+            note("changed");
+        }
+        let once = fate.times == 1 && !doubled && !fate.merged;
+        tally.first_try +=
+            usize::from(once && sent.said == Said::Submitted && sent.attempts == 1 && sent.enters == 1);
+        if let Some(heard) = fate.heard.filter(|_| sent.timed) {
+            tally.seconds.push(heard - sent.at);
+        }
+    }
+    tally
+}
+
+fn describe(sent: &Sent, fate: &Fate, what: &str) -> String {
+    let Message { id, kind, text, .. } = &sent.message;
+    let short = |text: &str| text.chars().take(60).collect::<String>();
+    let changed =
+        fate.changed.as_ref().map_or_else(String::new, |changed| format!(", heard {:?}", short(changed)));
+    format!("{id} {kind:?} {} B {:?}{changed}: {what}", text.len(), short(text))
+}
+
+#[cfg(test)]
+#[path = "tally_tests.rs"]
+mod tests;
