@@ -66,6 +66,11 @@ impl Observer {
         self.reader.composer()
     }
 
+    /// Whether everything that was drawn was looked at.
+    pub fn is_current(&self) -> bool {
+        self.drawn.is_none()
+    }
+
     /// Goes on with other rules.
     pub fn use_rules(
         &mut self,

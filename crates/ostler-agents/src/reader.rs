@@ -16,6 +16,7 @@ use crate::region::{DIALOG_ROWS, Region};
 use crate::rulebook::{MAX_PATTERNS, Rule, RuleBook, Test};
 
 pub use composer::Composer;
+pub(crate) use composer::is_frame;
 use motion::{Print, Trace};
 
 /// One bit per pattern, as many as an agent may have.

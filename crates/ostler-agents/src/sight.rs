@@ -10,6 +10,7 @@ use ostler_screen::Screen;
 use regex::{Regex, RegexBuilder};
 use unicode_normalization::UnicodeNormalization;
 
+use crate::reader::is_frame;
 use crate::rulebook::MAX_PROGRAM;
 use crate::{Composer, RuleBook};
 
@@ -137,6 +138,11 @@ impl Body {
         }
     }
 
+    /// How much of it can be recognised.
+    pub fn weight(&self) -> usize {
+        self.letters.chars().count()
+    }
+
     /// Whether this is the text that an agent says it took: its own words before and behind do not count.
     pub fn is_in(&self, told: &str) -> bool {
         if self.letters.is_empty() {
@@ -144,6 +150,20 @@ impl Body {
         } else {
             letters(told).contains(&self.letters)
         }
+    }
+
+    /// Whether an agent that took this text would say so in these words, and no others.
+    pub fn is(&self, told: &str) -> bool {
+        if self.letters.is_empty() {
+            !self.marks.is_empty() && marks(told) == self.marks
+        } else {
+            letters(told) == self.letters
+        }
+    }
+
+    /// Whether another text reads the same.
+    pub fn reads_like(&self, other: &Self) -> bool {
+        if self.letters.is_empty() { self.marks == other.marks } else { self.letters == other.letters }
     }
 
     /// What the composer shows of it; `earlier` are texts that may have been put back.
@@ -183,11 +203,15 @@ impl Body {
         if whole.contains(&seen) { Sight::Part } else { Sight::Foreign }
     }
 
-    /// What the cursor's surroundings show of it, where no composer is known.
+    /// What the cursor's surroundings show of it, where no composer is known: the cursor is right behind it.
     pub fn sight_at_cursor(&self, screen: &Screen) -> Sight {
-        let cursor = screen.cursor().row;
-        let rows = cursor.saturating_sub(40)..=cursor;
-        let seen: String = rows.map(|row| self.read(screen, row)).collect();
+        let cursor = screen.cursor();
+        let last = self.read(screen, cursor.row);
+        if last.is_empty() {
+            return Sight::Hidden;
+        }
+        let rows = cursor.row.saturating_sub(40)..cursor.row;
+        let seen: String = rows.map(|row| self.read(screen, row)).chain([last]).collect();
         let whole = self.essence.as_str();
         let skip = whole.chars().count().saturating_sub(GLIMPSE);
         let tail: String = whole.chars().skip(skip).collect();
@@ -234,8 +258,8 @@ impl Body {
         let number = |name| found.name(name).and_then(|group| group.as_str().parse::<usize>().ok());
         match (number("chars"), number("lines")) {
             (Some(count), _) => [self.characters, self.bytes, self.wide].contains(&count),
-            // Some count line breaks, some lines.
-            (None, Some(lines)) => lines.abs_diff(self.lines) <= 1,
+            // Some count line breaks, some lines; fewer of either is a text that was cut.
+            (None, Some(lines)) => [self.lines, self.lines + 1].contains(&lines),
             (None, None) => self.characters >= MARKED,
         }
     }
@@ -247,7 +271,8 @@ fn letters(text: &str) -> String {
 
 fn marks(text: &str) -> String {
     let invisible = |character: char| matches!(character, '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' | '\u{2060}' | '\u{feff}');
-    text.nfc().filter(|character| !character.is_whitespace() && !invisible(*character)).collect()
+    let blank = |character: char| character.is_whitespace() || invisible(character) || is_frame(character);
+    text.nfc().filter(|character| !blank(*character)).collect()
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@
 mod gate;
 mod policy;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 pub use gate::{Shut, Situation};
@@ -97,6 +99,8 @@ pub struct View {
     pub tells_prompts: bool,
     /// When its screen changed last.
     pub changed: Timestamp,
+    /// What the screen says was read from it as it is now, not in the middle of a frame.
+    pub current: bool,
 }
 
 /// What a write is.
@@ -196,6 +200,8 @@ pub enum Because {
     Kept,
     /// The composer was emptied, and the message stands among what was said.
     Echoed,
+    /// The message stands among what was said, and the agent has put it back into the composer.
+    PutBack,
     /// The composer was emptied of a command, which need not begin a turn.
     Emptied,
     /// The program has read the line.
@@ -290,6 +296,8 @@ pub struct Delivery {
     shut: Option<Shut>,
     deadline: Option<Timestamp>,
     interrupted: bool,
+    /// The next typing of the text is one that was counted before a crash.
+    counted: bool,
     /// It is a command of the agent: it may begin no turn.
     command: bool,
 }
@@ -307,6 +315,7 @@ impl Delivery {
             shut: None,
             deadline: None,
             interrupted: false,
+            counted: false,
             command: false,
         }
     }
@@ -342,7 +351,8 @@ impl Delivery {
             Some((Write::Clear, _)) => (Stage::Clearing { typed: Some(now) }, attempts, enters),
             Some((Write::Interrupt, _)) => (Stage::Interrupting { typed: Some(now) }, attempts, enters),
         };
-        Self { stage, attempts, enters, proof, ..Self::new(mode, policy) }
+        let counted = matches!(last, Some((Write::Body, false)));
+        Self { stage, attempts, enters, proof, counted, ..Self::new(mode, policy) }
     }
 
     /// Goes on with other times.
@@ -373,6 +383,17 @@ impl Delivery {
     /// Its text is in the terminal, and was not seen yet.
     pub fn is_looking(&self) -> bool {
         matches!(self.stage, Stage::Looking { .. })
+    }
+
+    /// What counts is what the screen shows at this very moment, also in the middle of a frame: the text is looked
+    /// for, or a key is about to be pressed.
+    pub fn glances(&self) -> bool {
+        matches!(self.stage, Stage::Looking { .. } | Stage::Checking | Stage::Seen { .. })
+    }
+
+    /// The text is on its way into the composer or stands there, and its Enter is still to come.
+    pub fn is_composing(&self) -> bool {
+        matches!(self.stage, Stage::Writing | Stage::Looking { .. } | Stage::Seen { .. } | Stage::Entering)
     }
 
     /// No key of anybody else may come now: text and Enter belong together.
@@ -419,7 +440,6 @@ impl Delivery {
     #[must_use]
     pub fn handle(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
         self.deadline = None;
-        self.shut = None;
         if self.stage == Stage::Done {
             return Vec::new();
         }
@@ -429,6 +449,11 @@ impl Delivery {
         if view.situation.admits_enter() == Err(Shut::Ended) {
             return self.ended();
         }
+        // The end of the frame is another look.
+        if event == Event::Looked && !view.current && !self.glances() {
+            return Vec::new();
+        }
+        self.shut = None;
         match self.stage {
             Stage::Given { way, idle } => self.await_given(way, idle, event, view, now),
             Stage::Waiting { not_before } => self.wait(not_before, view, now),
@@ -520,7 +545,8 @@ impl Delivery {
             }
             Sight::Part if self.attempts > 0 => self.begin_clearing(now),
             Sight::Earlier => self.begin_clearing(now),
-            Sight::Ours | Sight::Part | Sight::Foreign => {
+            // Where no composer is known, it may be the question that the text answers.
+            Sight::Ours | Sight::Part | Sight::Foreign if self.policy.has_composer => {
                 self.shut = Some(Shut::Draft);
                 Vec::new()
             }
@@ -529,7 +555,7 @@ impl Delivery {
                 self.shut = Some(Shut::Unknown);
                 Vec::new()
             }
-            Sight::Empty | Sight::Hidden => {
+            _ => {
                 self.stage = Stage::Checking;
                 vec![Action::Inspect]
             }
@@ -550,7 +576,7 @@ impl Delivery {
             self.stage = Stage::Waiting { not_before: Timestamp(0) };
             return self.wait(Timestamp(0), view, now);
         }
-        self.attempts += 1;
+        self.attempts += u32::from(!std::mem::take(&mut self.counted));
         self.enters = 0;
         self.stage = Stage::Writing;
         vec![Action::Type(Write::Body)]
@@ -606,7 +632,7 @@ impl Delivery {
             return Vec::new();
         }
         // Another key was faster than our Enter, a person's perhaps.
-        if view.sight == Sight::Empty && view.echoed && !view.repeated {
+        if view.sight == Sight::Empty && view.echoed && !view.repeated && self.proof >= Proof::Seen {
             return self.submitted(Because::Echoed);
         }
         let rested = view.changed.max(since).plus(self.policy.rest);
@@ -620,6 +646,8 @@ impl Delivery {
             return Vec::new();
         }
         match (view.sight, event) {
+            // It was never seen in the composer, and yet its words stand above it: typing again could double it.
+            (Sight::Empty, Event::Inspected { pending: 0, .. }) if view.echoed => self.give(Up::Uncertain),
             (Sight::Empty, Event::Inspected { pending: 0, .. }) => self.missing(now),
             // The agent has not read it yet.
             (Sight::Empty, Event::Inspected { .. }) => {
@@ -665,23 +693,40 @@ impl Delivery {
         now: Timestamp,
     ) -> Vec<Action> {
         let blind = !self.policy.has_composer;
-        if let Event::Inspected { cooked: true, pending: 0 } = event
-            && !self.policy.raw_only
-        {
-            return self.submitted(Because::LineRead);
+        let asks = blind && !self.policy.raw_only;
+        // A program of which nothing is known may read lines: its terminal tells what became of one.
+        match event {
+            _ if !asks => {}
+            // The terminal is a moment behind what was written to it.
+            Event::Inspected { cooked: true, pending: 0 } if now >= since.plus(self.policy.enter_delay) => {
+                return self.submitted(Because::LineRead);
+            }
+            Event::Inspected { cooked: false, pending: 0 } => {}
+            Event::Inspected { .. } => {
+                self.deadline = Some(now.plus((now.since(since) / 4).max(self.policy.enter_delay)));
+                return Vec::new();
+            }
+            _ => return vec![Action::Inspect],
         }
+        if !blind && !view.current {
+            return Vec::new();
+        }
+        // While it is at work, its own words may be the same.
+        let rested = matches!(self.mode, Mode::WhenIdle | Mode::Interrupt);
         if view.sight == Sight::Ours {
-            return self.enter_again(since, view, now);
+            return if view.echoed && !view.repeated && rested && !blind {
+                self.submitted(Because::PutBack)
+            } else {
+                self.enter_again(since, event, view, now)
+            };
         }
         let gone = blind || matches!(view.sight, Sight::Empty | Sight::Hidden);
-        let sign = if !gone {
-            None
-        } else if view.at_work {
+        let sign = if gone && view.at_work {
             Some(if self.mode == Mode::Queue { Because::Kept } else { Because::WentToWork })
-        } else if view.echoed {
+        } else if view.echoed && view.sight != Sight::Part {
             Some(Because::Echoed)
         } else {
-            self.command.then_some(Because::Emptied)
+            Some(Because::Emptied).filter(|_| gone && self.command)
         };
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
@@ -697,29 +742,32 @@ impl Delivery {
         if now < due || view.situation.admits_enter().is_err() {
             self.shut = view.situation.admits_enter().err();
             self.deadline = Some(due).filter(|due| *due > now);
-            // A line that a program reads in cooked mode leaves no other trace.
-            let again = now.plus(self.policy.enter_delay);
-            if !self.policy.raw_only && blind {
-                self.deadline = Some(due.min(again).max(now));
-                if !matches!(event, Event::Inspected { .. }) {
-                    return vec![Action::Inspect];
-                }
-            }
             return Vec::new();
         }
-        self.give(if view.sight == Sight::Foreign { Up::Mixed } else { Up::Uncertain })
+        // Enter was pressed, whatever stands there now.
+        self.give(Up::Uncertain)
     }
 
     /// The text still stands there: the Enter was swallowed, or became a line break.
-    fn enter_again(&mut self, since: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
+    fn enter_again(&mut self, since: Timestamp, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
         if let Err(shut) = view.situation.admits_enter() {
             self.shut = Some(shut);
             return Vec::new();
         }
-        let due = since.plus(self.policy.enter_pause(self.enters));
+        let unmoved = if view.changed < since { self.policy.unmoved } else { Duration::ZERO };
+        let due = since.plus(self.policy.enter_pause(self.enters).max(unmoved));
         if now < due {
             self.deadline = Some(due);
             return Vec::new();
+        }
+        match event {
+            Event::Inspected { pending: 0, .. } => {}
+            // It has not read the last one yet.
+            Event::Inspected { .. } => {
+                self.deadline = Some(now.plus(self.policy.enter_again));
+                return Vec::new();
+            }
+            _ => return vec![Action::Inspect],
         }
         if self.enters >= self.policy.max_enters {
             return self.give(Up::NotSubmitted);

@@ -19,6 +19,7 @@ fn view(state: State, sight: Sight) -> View {
         repeated: false,
         tells_prompts: false,
         changed: Timestamp(0),
+        current: true,
     }
 }
 
@@ -139,9 +140,18 @@ fn a_swallowed_enter_is_repeated_only_while_the_text_stands_there() {
     let mut delivery = entered();
     let ours = view(State::Idle, Sight::Ours);
     assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
+    assert_eq!(delivery.deadline(), Some(Timestamp(3_210)), "a screen that did not move may be late");
+    // It moved, as for a line break.
+    let ours = View { changed: Timestamp(300), ..ours };
+    assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
     assert_eq!(delivery.deadline(), Some(Timestamp(1_010)));
-    let done = play(&mut delivery, &[(1_010, Event::Looked, ours), (1_020, Event::Typed, ours)]);
-    assert_eq!(done, [(1_010, Action::Type(Write::Enter))]);
+    let unread = Event::Inspected { cooked: false, pending: 1 };
+    let done = play(&mut delivery, &[(1_010, Event::Looked, ours), (1_011, unread, ours)]);
+    assert_eq!(done, [(1_010, Action::Inspect)], "the first one was not read yet");
+    assert_eq!(delivery.deadline(), Some(Timestamp(1_811)));
+    let again = [(1_811, Event::Looked, ours), (1_812, RAW, ours), (1_820, Event::Typed, ours)];
+    let done = play(&mut delivery, &again);
+    assert_eq!(done, [(1_811, Action::Inspect), (1_812, Action::Type(Write::Enter))]);
     let dialog = view(State::Blocked, Sight::Hidden);
     assert_eq!(play(&mut delivery, &[(9_000, Event::Looked, dialog), (99_000, Event::Looked, dialog)]), []);
     let gone = view(State::Idle, Sight::Empty);
@@ -260,6 +270,79 @@ fn context_waits_for_the_hook_but_not_for_ever() {
     assert_eq!(play(&mut delivery.clone(), &[(9_100, Event::Taken, work)]), [took]);
     let done = play(&mut delivery, &[(20_000, Event::Looked, idle), (30_000, Event::Looked, idle)]);
     assert_eq!(done, [(30_000, Action::Missed), (30_000, Action::Inspect)]);
+}
+
+#[test]
+fn nothing_is_concluded_from_half_a_frame() {
+    let mut delivery = entered();
+    let half = View { at_work: true, echoed: true, current: false, ..view(State::Working, Sight::Empty) };
+    assert_eq!(play(&mut delivery, &[(300, Event::Looked, half), (30_000, Event::Looked, half)]), []);
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let half = View { current: false, ..view(State::Idle, Sight::Empty) };
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, half)]), []);
+}
+
+#[test]
+fn whatever_stands_in_the_composer_later_a_message_that_was_entered_is_not_called_failed() {
+    let foreign = view(State::Idle, Sight::Foreign);
+    assert_eq!(
+        play(&mut entered(), &[(40_000, Event::Looked, foreign)]),
+        [(40_000, Action::Give(Up::Uncertain))]
+    );
+    let echoed = View { echoed: true, ..foreign };
+    let proof = |because| [(300, Action::Prove(Proof::Submitted, because))];
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, echoed)]), proof(Because::Echoed));
+    // An interrupted agent has put it back: Enter again would submit it again.
+    let back = View { echoed: true, ..view(State::Idle, Sight::Ours) };
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, back)]), proof(Because::PutBack));
+    // A part of it is left: who knows what was taken.
+    let part = View { echoed: true, ..view(State::Idle, Sight::Part) };
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, part)]), []);
+}
+
+#[test]
+fn words_above_the_composer_prove_nothing_before_the_text_was_seen_in_it() {
+    let echoed = View { echoed: true, ..view(State::Idle, Sight::Empty) };
+    let done = play(
+        &mut written(),
+        &[(300, Event::Looked, echoed), (9_000, Event::Looked, echoed), (9_001, RAW, echoed)],
+    );
+    assert_eq!(done, [(9_000, Action::Inspect), (9_001, Action::Give(Up::Uncertain))]);
+    let mut seen = written();
+    let ours = view(State::Idle, Sight::Ours);
+    let done = play(&mut seen, &[(50, Event::Looked, ours), (90, Event::Looked, echoed)]);
+    let proof = Action::Prove(Proof::Submitted, Because::Echoed);
+    assert_eq!(
+        done,
+        [(50, Action::Prove(Proof::Seen, Because::Composer)), (90, proof)],
+        "a person was faster"
+    );
+}
+
+#[test]
+fn a_line_is_taken_when_the_program_has_read_it() {
+    let lines = Policy { has_composer: false, raw_only: false, ..policy() };
+    let mut delivery = Delivery::new(Mode::WhenIdle, lines);
+    // The terminal itself shows what is typed.
+    let echo = View { echoed: true, ..view(State::Idle, Sight::Ours) };
+    let hidden = view(State::Idle, Sight::Hidden);
+    let cooked = |pending| Event::Inspected { cooked: true, pending };
+    let done = play(
+        &mut delivery,
+        &[
+            (0, Event::Looked, hidden),
+            (1, cooked(0), hidden),
+            (5, Event::Typed, hidden),
+            (160, Event::Looked, echo),
+            (165, Event::Typed, echo),
+            (166, cooked(5), echo),
+        ],
+    );
+    let enter = (160, Action::Type(Write::Enter));
+    assert_eq!(done[4..], [enter, (165, Action::Inspect)], "{done:?}");
+    assert_eq!(delivery.deadline(), Some(Timestamp(316)));
+    let done = play(&mut delivery, &[(316, Event::Looked, echo), (317, cooked(0), echo)]);
+    assert_eq!(done, [(316, Action::Inspect), (317, Action::Prove(Proof::Submitted, Because::LineRead))]);
 }
 
 /// An agent whose composer works as agents' do, with moods.

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use crate::clock;
 use crate::home::Home;
 use crate::registry::Shared;
-use crate::session::{Command, HookCommand};
+use crate::session::{Command, HookCommand, SessionHandle};
 
 pub(crate) use spool::replay_spool;
 
@@ -34,6 +34,9 @@ pub(crate) const VARIABLES: [&str; 2] = [nonce::VARIABLE, "OSTLER_HOOKS"];
 const MAX_NAME: usize = 128;
 /// How long a session may take to hear a report.
 const HEARING: Duration = Duration::from_secs(1);
+/// How long a session that was just started may take to be looked after, and how often it is looked for.
+const LAUNCH: Duration = Duration::from_millis(400);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// How many reports each session has made lately.
 #[derive(Debug, Default)]
@@ -83,7 +86,7 @@ async fn handle(shared: &Shared, report: HookReport, payload: Vec<u8>) -> Result
     if payload.len() > MAX_HOOK_PAYLOAD {
         return refused("the payload is too long");
     }
-    let Some(handle) = shared.sessions.get(&report.session) else {
+    let Some(handle) = find(shared, &report.session).await else {
         return refused("the session is not there");
     };
     if !nonce::matches(&handle.dir, &report.nonce) {
@@ -103,7 +106,9 @@ async fn handle(shared: &Shared, report: HookReport, payload: Vec<u8>) -> Result
         at: Timestamp(report.at),
         print: report.context.then_some(sender),
     }));
-    match tokio::time::timeout(HEARING, handle.tell(command)).await {
+    // All of it in less time than the hook has.
+    let heard_by = tokio::time::Instant::now() + HEARING;
+    match tokio::time::timeout_at(heard_by, handle.tell(command)).await {
         Ok(Ok(())) => {}
         Ok(Err(_)) => return refused("the session has ended"),
         Err(_) => {
@@ -115,5 +120,21 @@ async fn handle(shared: &Shared, report: HookReport, payload: Vec<u8>) -> Result
     if !report.context {
         return Ok(None);
     }
-    Ok(tokio::time::timeout(HEARING, printed).await.ok().and_then(Result::ok).flatten())
+    Ok(tokio::time::timeout_at(heard_by, printed).await.ok().and_then(Result::ok).flatten())
+}
+
+/// The session that a report is of. A quick program reports before anybody looks after it.
+async fn find(shared: &Shared, id: &str) -> Option<SessionHandle> {
+    let given_up = tokio::time::Instant::now() + LAUNCH;
+    loop {
+        if let Some(handle) = shared.sessions.get(id) {
+            return Some(handle);
+        }
+        let wanted = id.to_owned();
+        let known = shared.store.run(move |store| store.session(&wanted)).await.ok().flatten();
+        if known.is_none_or(|session| session.ending.is_some()) || tokio::time::Instant::now() >= given_up {
+            return None;
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
 }

@@ -427,6 +427,12 @@ impl Holder {
         rustix::termios::tcgetattr(&self.pty.slave).map_or(LocalModes::empty(), |termios| termios.local_modes)
     }
 
+    /// Bytes of input that the program has not read: those that its terminal has, and those that it has no room for.
+    fn unread(&self) -> u32 {
+        let waiting = rustix::io::ioctl_fionread(&self.pty.slave).unwrap_or(0);
+        u32::try_from(waiting.saturating_add(self.ledger.pending().len() as u64)).unwrap_or(u32::MAX)
+    }
+
     fn status(&self) -> Status {
         let modes = self.local_modes();
         let foreground = rustix::termios::tcgetpgrp(&self.pty.master)
@@ -438,7 +444,7 @@ impl Holder {
             oldest: self.ring.oldest(),
             epoch: self.ledger.epoch(),
             seqs: self.ledger.seqs(),
-            pending: u32::try_from(self.ledger.pending().len()).unwrap_or(u32::MAX),
+            pending: self.unread(),
             cols: self.cols,
             rows: self.rows,
             canonical: modes.contains(LocalModes::ICANON),

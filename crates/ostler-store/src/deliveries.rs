@@ -10,17 +10,28 @@ use crate::events::{NewEvent, insert};
 use crate::messages::MessageState;
 use crate::store::Store;
 
-/// A write to a terminal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+/// A write to a terminal that is about to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Intent {
     /// Its number in the holder's ledger.
     pub seq: u64,
-    /// The message it is for.
-    pub message: String,
+    /// What kind of write.
+    pub write: &'static str,
+    /// How often the text's beginning stands on the screen before it is typed.
+    pub echoes: u32,
+}
+
+/// The last write for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastWrite {
+    /// Its number in the holder's ledger.
+    pub seq: u64,
     /// What kind of write.
     pub write: String,
     /// It is known to be in the terminal.
     pub done: bool,
+    /// How often the text's beginning stood on the screen before it was typed.
+    pub echoes: u32,
 }
 
 /// What became of all messages.
@@ -70,15 +81,16 @@ impl Store {
         &mut self,
         session: &str,
         message: &str,
-        write: &str,
-        seq: u64,
+        intent: &Intent,
         at: Timestamp,
     ) -> Result<(), StoreError> {
+        let Intent { seq, write, echoes } = *intent;
         self.atomically(|transaction| {
             // The same write under the same number is one that an earlier daemon did not get through.
+            let sql = "INSERT OR IGNORE INTO inputs (session, seq, message, write, at_ms, echoes) VALUES (?, ?, ?, ?, ?, ?)";
             let fresh = transaction
-                .prepare_cached("INSERT OR IGNORE INTO inputs (session, seq, message, write, at_ms) VALUES (?, ?, ?, ?, ?)")?
-                .execute(params![session, seq.cast_signed(), message, write, at.0.cast_signed()])?;
+                .prepare_cached(sql)?
+                .execute(params![session, seq.cast_signed(), message, write, at.0.cast_signed(), echoes])?;
             let (attempts, enters) = (matches!(write, "raw" | "body"), write == "enter");
             let sql = "UPDATE messages SET attempts = attempts + ?3, enters = CASE WHEN ?4 THEN enters + 1 \
                        WHEN ?3 THEN 0 ELSE enters END WHERE session = ?1 AND id = ?2";
@@ -100,18 +112,21 @@ impl Store {
     }
 
     /// The last write for a message.
-    pub fn last_write(&self, session: &str, message: &str) -> Result<Option<Written>, StoreError> {
-        let sql = "SELECT seq, message, write, done FROM inputs WHERE session = ? AND message = ? ORDER BY seq DESC LIMIT 1";
+    pub fn last_write(&self, session: &str, message: &str) -> Result<Option<LastWrite>, StoreError> {
+        let sql = "SELECT seq, write, done, echoes FROM inputs WHERE session = ? AND message = ? ORDER BY seq DESC LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let read = |row: &rusqlite::Row<'_>| {
-            Ok(Written {
-                seq: row.get::<_, i64>(0)?.cast_unsigned(),
-                message: row.get(1)?,
-                write: row.get(2)?,
-                done: row.get(3)?,
-            })
+            let seq = row.get::<_, i64>(0)?.cast_unsigned();
+            Ok(LastWrite { seq, write: row.get(1)?, done: row.get(2)?, echoes: row.get(3)? })
         };
         Ok(statement.query_row([session, message], read).optional()?)
+    }
+
+    /// Highest number of a write that was made for a prompt of a session, 0 if there was none.
+    pub fn last_prompt_write(&self, session: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(max(seq), 0) FROM inputs WHERE session = ? AND write <> 'raw'";
+        let last: i64 = self.connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
+        Ok(last.cast_unsigned())
     }
 
     /// Highest number of a write to a session's terminal.
@@ -140,7 +155,8 @@ impl Store {
                          state = CASE WHEN ?5 THEN 'delivered' ELSE state END,
                          failure = CASE WHEN ?5 THEN NULL ELSE failure END,
                          settled_ms = CASE WHEN ?5 THEN ?6 ELSE settled_ms END,
-                         submitted_ms = CASE WHEN ?3 = 'submitted' THEN ?6 ELSE submitted_ms END,
+                         submitted_ms = CASE WHEN ?3 IN ('submitted', 'acknowledged') THEN coalesce(submitted_ms, ?6)
+                                        ELSE submitted_ms END,
                          acknowledged_ms = CASE WHEN ?3 = 'acknowledged' THEN ?6 ELSE acknowledged_ms END
                        WHERE session = ?1 AND id = ?2";
             transaction.prepare_cached(sql)?.execute(params![

@@ -20,7 +20,7 @@ mod store;
 mod thread;
 
 pub use continuity::PendingContext;
-pub use deliveries::{DeliveryCounts, Written};
+pub use deliveries::{DeliveryCounts, Intent, LastWrite};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
 pub use messages::{Accepted, Message, MessageState, NewMessage, Terms};

@@ -132,6 +132,9 @@ const STEPS: &[&str] = &[
         loaded_ms INTEGER                           -- when the session asked for it
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE inputs ADD COLUMN echoes INTEGER NOT NULL DEFAULT 0;   -- how often the text stood on the screen before
+",
 ];
 
 /// Schema version of this build.

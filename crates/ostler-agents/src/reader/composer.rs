@@ -66,6 +66,6 @@ impl Reader {
 }
 
 /// Whether a character is for drawing lines and boxes.
-fn is_frame(character: char) -> bool {
+pub(crate) fn is_frame(character: char) -> bool {
     ('\u{2500}'..='\u{259f}').contains(&character)
 }

@@ -13,6 +13,8 @@ pub struct Policy {
     pub rest: Duration,
     /// Enter is pressed again after this, if the text is still there; longer each time.
     pub enter_again: Duration,
+    /// And not before this if the screen did not move at all: it may be late, and the text taken.
+    pub unmoved: Duration,
     /// How often Enter is pressed for one text.
     pub max_enters: u32,
     /// What became of an Enter is known after this, or not at all.
@@ -38,6 +40,7 @@ impl Default for Policy {
             look: Duration::from_secs(5),
             rest: Duration::from_secs(2),
             enter_again: Duration::from_millis(800),
+            unmoved: Duration::from_secs(3),
             max_enters: 12,
             confirm: Duration::from_secs(20),
             word: Duration::from_secs(2),

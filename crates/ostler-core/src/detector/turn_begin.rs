@@ -22,4 +22,14 @@ impl Detector {
             None
         }
     }
+
+    /// Whether something shows the agent at work now; that Enter was typed does not.
+    pub fn shows_work(&self) -> bool {
+        let open = |record: &TurnRecord| record.open.is_some_and(|open| open.what);
+        let shown = self.reading.find(State::Working).is_some_and(|finding| !finding.general);
+        shown
+            || self.claim.is_some_and(|claim| claim.what == Claim::Working)
+            || open(&self.hooks)
+            || open(&self.transcript)
+    }
 }

@@ -14,6 +14,8 @@ mod judging;
 mod listening;
 mod messages;
 mod observing;
+mod person;
+mod resuming;
 
 use std::collections::BTreeMap;
 use std::process::Child;
@@ -27,7 +29,7 @@ use ostler_hold::wire::{Request, Status};
 use ostler_hold::{ExitRecord, SessionDir};
 use ostler_protocol::{ErrorKind, Problem, SessionInfo};
 use ostler_screen::{Signal, Size};
-use ostler_store::{Ending, MessageState, Session, StoreError, Written};
+use ostler_store::{Ending, MessageState, Session, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
@@ -35,6 +37,8 @@ use self::answering::Answering;
 use self::conversation::Conversation;
 use self::judging::Judging;
 pub(crate) use self::messages::with_request;
+use self::person::HeldKeys;
+use self::resuming::Resumable;
 use super::deliveries::Deliveries;
 use super::output::Output;
 use super::{Command, SessionHandle};
@@ -89,8 +93,9 @@ pub(crate) struct Actor {
     wished: Option<Timestamp>,
     /// What it has to know is in its instructions file.
     in_file: bool,
-    /// The last writes of an earlier daemon, by the place of their message in the order.
-    resumable: Vec<(u64, Written)>,
+    resumable: Resumable,
+    /// What a person typed in the moment between a text and its Enter.
+    held_keys: HeldKeys,
     /// Why the terminal did not take the last write.
     why_refused: Option<String>,
     stoppers: Vec<oneshot::Sender<()>>,
@@ -181,7 +186,8 @@ impl Actor {
             answering: None,
             wished: None,
             in_file: false,
-            resumable: Vec::new(),
+            resumable: Resumable::default(),
+            held_keys: HeldKeys::default(),
             why_refused: None,
             stoppers: Vec::new(),
             inspectors: Vec::new(),
@@ -282,6 +288,7 @@ impl Actor {
             self.inspectors.first().map(|(until, _)| *until),
             self.observing_until(),
             self.delivering_until(),
+            self.held_keys.until(),
             self.answering_until(),
             self.judging.deadline(),
         ]
@@ -324,6 +331,7 @@ impl Actor {
         self.perform_typing(actions).await;
         self.answer_dialog().await;
         self.deliver(None).await;
+        self.release_keys().await;
     }
 
     /// Gives an event to the lifecycle and does what it says.

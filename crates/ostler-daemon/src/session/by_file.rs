@@ -5,14 +5,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use ostler_hold::create_private;
+use ostler_hold::{crc32, create_private};
 use ostler_screen::SafeText;
 
 fn file(dir: &Path, id: &str) -> PathBuf {
-    // An id is the sender's choice, and a file name is not.
+    // An id is the sender's choice, and a file name is not; no two ids have the same one.
     let name: String =
         id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).take(80).collect();
-    dir.join("messages").join(format!("{name}.md"))
+    let sum = if name == id { String::new() } else { format!(".{:08x}", crc32(id.as_bytes())) };
+    dir.join("messages").join(format!("{name}{sum}.md"))
 }
 
 fn pointer(file: &Path, bytes: u64) -> SafeText {
@@ -48,8 +49,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(find(dir.path(), "m"), None);
         let line = put(dir.path(), "../../m", "long text").unwrap();
-        assert!(line.as_str().contains("/messages/______m.md and do"), "{line}");
+        assert!(line.as_str().contains("/messages/______m."), "{line}");
         assert_eq!(find(dir.path(), "../../m"), Some(line));
-        assert_eq!(fs::read_to_string(dir.path().join("messages/______m.md")).unwrap(), "long text");
+        assert_eq!(find(dir.path(), "______m"), None, "another id is another file");
+        let file = fs::read_dir(dir.path().join("messages")).unwrap().next().unwrap().unwrap();
+        assert_eq!(fs::read_to_string(file.path()).unwrap(), "long text");
     }
 }

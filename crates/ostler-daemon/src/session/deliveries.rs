@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use ostler_agents::{Body, Input, Placeholder};
-use ostler_core::delivery::{Delivery, Policy, Shut, Situation, Witness, Write};
+use ostler_core::delivery::{Delivery, Mode, Policy, Shut, Situation, Witness, Write};
 use ostler_core::queue::{self, Waiting};
 use ostler_core::{Proof, Timestamp};
 use ostler_protocol::MessageInfo;
@@ -20,6 +20,8 @@ pub(super) const MAX_OPEN: usize = 1_000;
 pub(super) const MAX_OPEN_BYTES: usize = 64 << 20;
 /// Messages that are remembered after they were taken.
 const RECENT: usize = 32;
+/// A text of so many letters is found in another only if it is meant.
+const DISTINCT: usize = 20;
 
 /// A message under way.
 #[derive(Debug)]
@@ -77,6 +79,14 @@ pub(super) struct UnderWay {
     pub(super) recorded: bool,
 }
 
+/// A write of an earlier daemon that is not in the holder's ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Resumed {
+    seq: u64,
+    order: u64,
+    write: Option<Write>,
+}
+
 /// Somebody who waits for a message to get that far.
 #[derive(Debug)]
 pub(super) struct Waiter {
@@ -92,9 +102,9 @@ pub(super) struct Deliveries {
     pub(super) in_hand: Option<u64>,
     pub(super) under_way: Option<UnderWay>,
     /// A write that an earlier daemon may or may not have got through: asked for again, it bears the same number.
-    pub(super) resumed: Option<(u64, u64, Write)>,
-    /// The same for bytes that are typed as they are, by their place in the order.
-    pub(super) resumed_raw: HashMap<u64, u64>,
+    resumed: Option<Resumed>,
+    /// Bytes that it typed as they are, and did not record as typed: the number by the place in the order.
+    typed_raw: HashMap<u64, u64>,
     /// Highest place in the order.
     pub(super) last_order: u64,
     /// Highest number of a write.
@@ -113,20 +123,62 @@ pub(super) struct Deliveries {
     pub(super) tells_prompts: bool,
     /// The terminal is being looked at.
     pub(super) inspecting: bool,
+    /// When it was last decided which message is next.
+    chosen: Timestamp,
 }
 
 impl Deliveries {
+    /// The message of which something is in the terminal, or about to be.
+    pub(super) fn held(&self) -> Option<u64> {
+        self.in_hand.filter(|order| {
+            self.open.get(order).is_some_and(|open| !open.delivery.is_waiting() && !open.delivery.is_done())
+        })
+    }
+
     /// The message to work on: the one in hand, or whichever is next while nothing of that one is in the terminal.
     pub(super) fn choose(&mut self, situation: Situation, wall: Timestamp, steady: Timestamp) -> Option<u64> {
-        let held = self.in_hand.filter(|order| {
-            self.open.get(order).is_some_and(|open| !open.delivery.is_waiting() && !open.delivery.is_done())
-        });
+        let held = self.held();
         if held.is_some() {
             return held;
         }
-        let waiting: Vec<Waiting> = self.waiting(steady).collect();
+        // What the agent is started with comes first; before that nobody knows whose turn it is.
+        let given = self.has_given();
+        let due = |message: &Waiting| !given || message.mode != Mode::WhenIdle;
+        let waiting: Vec<Waiting> = self.waiting(steady).filter(due).collect();
+        self.chosen = steady;
         self.in_hand = queue::next(&waiting, situation, wall);
         self.in_hand
+    }
+
+    /// The agent gets something another way, and it is not settled whether it did.
+    pub(super) fn has_given(&self) -> bool {
+        self.open.values().any(|open| open.delivery.is_given())
+    }
+
+    /// Takes note of a write of an earlier daemon.
+    pub(super) fn resume(&mut self, seq: u64, order: u64, write: Option<Write>, done: bool) {
+        if done && write.is_none() {
+            self.typed_raw.insert(order, seq);
+        } else if !done {
+            self.resumed = Some(Resumed { seq, order, write });
+        }
+    }
+
+    /// The number of a write: its own if an earlier daemon was about to make it, else the next.
+    pub(super) fn number(&mut self, order: u64, write: Option<Write>) -> u64 {
+        if write.is_none()
+            && let Some(seq) = self.typed_raw.remove(&order)
+        {
+            return seq;
+        }
+        // Behind a higher number the holder would take it for one that was made.
+        if let Some(resumed) = self.resumed.take()
+            && (resumed.order, resumed.write) == (order, write)
+        {
+            return resumed.seq;
+        }
+        self.last_input += 1;
+        self.last_input
     }
 
     fn waiting(&self, steady: Timestamp) -> impl Iterator<Item = Waiting> {
@@ -150,7 +202,14 @@ impl Deliveries {
 
     /// When the next of them will be.
     pub(super) fn next_expiry(&self, steady: Timestamp) -> Option<Timestamp> {
-        queue::next_expiry(&self.waiting(steady).collect::<Vec<_>>())
+        let idle =
+            |message: &Waiting| self.open.get(&message.order).is_some_and(|open| open.delivery.is_waiting());
+        queue::next_expiry(&self.waiting(steady).filter(idle).collect::<Vec<_>>())
+    }
+
+    /// A text is in the composer, or on its way there, and its Enter is still to come.
+    pub(super) fn is_composing(&self) -> bool {
+        self.in_hand.and_then(|order| self.open.get(&order)).is_some_and(|open| open.delivery.is_composing())
     }
 
     /// The bytes that may be typed as they are now: never between a text and its Enter.
@@ -166,13 +225,45 @@ impl Deliveries {
     }
 
     /// When something is due, if nothing happens.
+    ///
+    /// A moment that was missed by a message whose turn it is not is no reason to wake: it is asked when its turn has
+    /// come.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
-        let paused = self.open.values().filter_map(|open| open.delivery.deadline());
-        paused.chain(self.person.filter(|_| !self.open.is_empty())).min()
+        let held = self.held();
+        let due = |(order, open): (&u64, &Open)| {
+            let at = open.delivery.deadline()?;
+            let counts = match held {
+                Some(held) => held == *order,
+                None => self.in_hand == Some(*order) || open.delivery.is_given() || at > self.chosen,
+            };
+            counts.then_some(at)
+        };
+        let person = self.person.filter(|_| !self.open.is_empty());
+        self.open.iter().filter_map(due).chain(person).min()
     }
 
     pub(super) fn find(&self, id: &str) -> Option<&Open> {
         self.open.values().find(|open| open.message.id == id)
+    }
+
+    /// The message that an agent means which says what prompt it took.
+    ///
+    /// Of equal messages the oldest is meant that was not spoken of before. Agents may put words of their own before
+    /// and behind it; then the longest one is meant, for a short one may be a part of anything.
+    pub(super) fn meant(&self, by: Witness, text: &str) -> Option<String> {
+        let recent = self.recent.iter().filter(|recent| !recent.told.contains(&by));
+        let recent = recent.map(|recent| (&recent.body, &recent.id));
+        let begun = self.open.values().filter(|open| open.delivery.attempts() > 0);
+        let all: Vec<_> = recent.chain(begun.map(|open| (&open.body, &open.message.id))).collect();
+        let exact = all.iter().find(|(body, _)| body.is(text));
+        let held = self.held().and_then(|order| self.open.get(&order)).map(|open| &open.message.id);
+        let within = || {
+            let likely = |(body, id): &&(&Body, &String)| {
+                body.is_in(text) && (body.weight() >= DISTINCT || held == Some(*id))
+            };
+            all.iter().filter(likely).rev().max_by_key(|(body, _)| body.weight())
+        };
+        exact.or_else(within).map(|(_, id)| (*id).clone())
     }
 
     /// Remembers a message that something may still be heard of.

@@ -18,7 +18,7 @@ pub struct Status {
     pub epoch: u64,
     /// Last accepted sequence of each lane, in the order of [`Lane::ALL`].
     pub seqs: [u64; Lane::ALL.len()],
-    /// Bytes of accepted input that the program has not taken yet.
+    /// Bytes of accepted input that the program has not read yet.
     pub pending: u32,
     /// Columns of the terminal.
     pub cols: u16,

@@ -10,7 +10,8 @@ mod shared;
 use ostler_core::continuity::{Record, Source};
 use ostler_core::{Proof, Timestamp};
 use ostler_store::{
-    Accepted, Ending, MessageState, NewMessage, NewSession, PendingContext, Store, StoreError, Terms, Written,
+    Accepted, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession, PendingContext, Store,
+    StoreError, Terms,
 };
 
 fn session(id: &str, name: &str) -> NewSession {
@@ -26,6 +27,10 @@ fn session(id: &str, name: &str) -> NewSession {
         agent_version: None,
         created: Timestamp(1_000),
     }
+}
+
+fn intent(write: &'static str, seq: u64) -> Intent {
+    Intent { seq, write, echoes: 2 }
 }
 
 fn ending(at: u64) -> Ending {
@@ -107,8 +112,8 @@ fn a_message_is_one_whatever_is_repeated() {
     };
     assert_eq!(open(&store), [1, 2]);
     assert_eq!(store.last_seq("s").unwrap(), 2);
-    store.begin_write("s", "m", "body", 7, Timestamp(3)).unwrap();
-    store.begin_write("s", "m", "body", 7, Timestamp(3)).unwrap();
+    store.begin_write("s", "m", &intent("body", 7), Timestamp(3)).unwrap();
+    store.begin_write("s", "m", &intent("body", 7), Timestamp(3)).unwrap();
     store.prove("s", "m", Proof::Submitted, "hook", true, Timestamp(4)).unwrap();
     store.give_up("s", "m", MessageState::Failed, "late news", Timestamp(5)).unwrap();
     let settled = store.message("s", "m").unwrap().unwrap();
@@ -124,15 +129,17 @@ fn every_write_is_known_before_and_after() {
     store.create_session(&session("s", "one")).unwrap();
     store.add_message(&message("m", 3, "hi")).unwrap();
     assert_eq!((store.last_input("s").unwrap(), store.last_write("s", "m").unwrap()), (3, None));
-    store.begin_write("s", "m", "body", 4, Timestamp(1)).unwrap();
-    let written = |write: &str, seq, done| Written { seq, message: "m".into(), write: write.into(), done };
+    store.begin_write("s", "m", &intent("body", 4), Timestamp(1)).unwrap();
+    let written = |write: &str, seq, done| LastWrite { seq, write: write.into(), done, echoes: 2 };
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, false)));
     store.end_write("s", 4).unwrap();
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, true)));
-    store.begin_write("s", "m", "enter", 5, Timestamp(2)).unwrap();
+    store.begin_write("s", "m", &intent("enter", 5), Timestamp(2)).unwrap();
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("enter", 5, false)));
     let found = store.message("s", "m").unwrap().unwrap();
     assert_eq!((found.attempts, found.enters, store.last_input("s").unwrap()), (1, 1, 5));
+    store.begin_write("s", "m", &intent("raw", 6), Timestamp(2)).unwrap();
+    assert_eq!((store.last_input("s").unwrap(), store.last_prompt_write("s").unwrap()), (6, 5));
 }
 
 #[test]

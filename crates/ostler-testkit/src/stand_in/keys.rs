@@ -78,8 +78,10 @@ impl App {
                 self.last_text = Some(self.now);
                 self.composer.push(&text, due);
             }
-            Key::Paste(text) => {
+            Key::Paste(mut text) => {
                 self.last_text = Some(self.now);
+                let kept = self.options.input.cut_pastes.unwrap_or(usize::MAX);
+                text.truncate(text.floor_char_boundary(kept));
                 match self.options.input.collapse_pastes {
                     Some(limit) if text.len() > limit => self.composer.push_collapsed(text, due),
                     _ => self.composer.push(&text, due),

@@ -134,6 +134,9 @@ pub struct Input {
     /// Collapse pastes above this size to `[Pasted text #1 +26 lines]`
     #[arg(long, value_name = "BYTES")]
     pub collapse_pastes: Option<usize>,
+    /// Keep only the beginning of a paste
+    #[arg(long, value_name = "BYTES")]
+    pub cut_pastes: Option<usize>,
     /// Take an Enter this soon after text for a newline
     #[arg(long, value_name = "MS", value_parser = millis, default_value = "0")]
     pub paste_burst: Duration,

@@ -211,6 +211,7 @@ fn early(session: &SessionInfo) -> SessionInfo {
 fn verdict(session: &SessionInfo, messages: &[MessageInfo], wait: bool) -> Result<ExitCode, CommandError> {
     let name = &session.name;
     if session.state == State::Exited
+        && session.preset.is_some()
         && (wait || session.exit.as_ref().is_some_and(|exit| exit.status != Some(0)))
     {
         let message =

@@ -1,30 +1,14 @@
 //! Nothing is lost, doubled or damaged, whoever is killed.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ostler_hold::crc32;
 
-use crate::support::{TestHome, is_running, kill, pid, until};
-
-/// A small generator, so that a run can be repeated from its seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
+use crate::killer::{Killer, serving};
+use crate::support::{Random, TestHome, is_running, kill, pid, seed, setting, until};
 
 /// A body of 1 byte to 60 kB, small ones more often, of any bytes.
 fn body(random: &mut Random) -> Vec<u8> {
@@ -33,10 +17,10 @@ fn body(random: &mut Random) -> Vec<u8> {
 }
 
 /// Sends messages one after the other until told to stop; returns all bodies, in order.
-fn send_messages(home: &TestHome, name: &str, seed: u64, stop: &AtomicBool) -> Vec<Vec<u8>> {
+fn send_messages(home: &TestHome, name: &str, seed: u64, killer: &Killer) -> Vec<Vec<u8>> {
     let mut random = Random(seed);
     let mut sent = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
+    while !killer.is_done() {
         let body = body(&mut random);
         let id = format!("m{}", sent.len());
         let mut child = home
@@ -50,14 +34,9 @@ fn send_messages(home: &TestHome, name: &str, seed: u64, stop: &AtomicBool) -> V
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{name} {id}: {}", String::from_utf8_lossy(&output.stderr));
         sent.push(body);
+        killer.progressed();
     }
     sent
-}
-
-/// Process id of the daemon that serves the home now, without asking for one.
-fn serving(home: &Path) -> Option<u32> {
-    let daemon = std::fs::read_to_string(home.join("daemon.lock")).ok()?.trim().parse().ok()?;
-    is_running(daemon).then_some(daemon)
 }
 
 fn handles(pid: u32) -> usize {
@@ -82,10 +61,7 @@ fn zombies(parents: &[u32]) -> Vec<String> {
 /// The number of kills is a setting: `OSTLER_KILLS=10000` makes a night's work of it.
 #[test]
 fn a_daemon_killed_at_random_moments_loses_doubles_and_damages_nothing() {
-    let kills: u32 = std::env::var("OSTLER_KILLS").ok().map_or(300, |kills| kills.parse().unwrap());
-    let seed: u64 = std::env::var("OSTLER_SEED")
-        .ok()
-        .map_or_else(|| u64::from(std::process::id()) * 2_654_435_761 + 1, |seed| seed.parse().unwrap());
+    let (kills, seed) = (setting("OSTLER_KILLS", 300), seed());
     println!("OSTLER_KILLS={kills} OSTLER_SEED={seed}");
     let home = TestHome::new();
     let sinks: Vec<(String, PathBuf)> = (0..3)
@@ -102,30 +78,17 @@ fn a_daemon_killed_at_random_moments_loses_doubles_and_damages_nothing() {
     let handles_before: Vec<usize> = holders.iter().map(|holder| handles(*holder)).collect();
     let daemon_handles_before = handles(home.daemon_pid());
 
-    let stop = AtomicBool::new(false);
+    let killer = Killer::default();
     let sent: Vec<Vec<Vec<u8>>> = std::thread::scope(|scope| {
         let senders: Vec<_> = sinks
             .iter()
             .enumerate()
             .map(|(index, (name, _))| {
-                let (home, stop) = (&home, &stop);
-                scope.spawn(move || send_messages(home, name, seed + 1 + index as u64, stop))
+                let (home, killer) = (&home, &killer);
+                scope.spawn(move || send_messages(home, name, seed + 1 + index as u64, killer))
             })
             .collect();
-        let mut random = Random(seed);
-        let mut killed = 0;
-        for _ in 0..kills {
-            let daemon =
-                until("a daemon serves", || serving(&home.path()).filter(|daemon| *daemon != killed));
-            // The moment of the kill is what this test is about: any, from before it listens to deep in work.
-            let moment = Instant::now() + Duration::from_micros(random.below(60_000));
-            while Instant::now() < moment {
-                std::thread::yield_now();
-            }
-            kill(daemon);
-            killed = daemon;
-        }
-        stop.store(true, Ordering::Relaxed);
+        killer.kill(&home, kills, &mut Random(seed), Duration::from_millis(60));
         senders.into_iter().map(|sender| sender.join().unwrap()).collect()
     });
 
@@ -142,7 +105,7 @@ fn a_daemon_killed_at_random_moments_loses_doubles_and_damages_nothing() {
         total += bodies.len();
     }
     println!("{total} messages through {kills} kills");
-    assert!(total > kills as usize / 4, "too few messages to mean anything: {total}");
+    assert!(total as u64 > kills / 4, "too few messages to mean anything: {total}");
 
     let daemon = home.daemon_pid();
     for (program, (name, _)) in programs.iter().zip(&sinks) {

@@ -2,17 +2,29 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
+mod agent_lab;
 mod agents;
 mod attach;
 mod basics;
 mod context;
+mod delivery;
+mod delivery_misbehaviour;
+mod delivery_moments;
+mod delivery_people;
+mod delivery_queue;
+mod delivery_restart;
 mod hooks;
 mod hostile;
 mod judge;
 mod kill;
+mod kill_prompts;
+mod killer;
 mod runs;
 mod sandbox;
+mod startup;
 mod states;
+mod storm;
 mod support;
 mod trouble;
 mod users;
+mod wrap;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ostler_core::detector::{Event, Reporter};
+use ostler_core::detector::Reporter;
 use ostler_core::lifecycle::{self, Phase};
 use ostler_hold::wire::Request;
 use ostler_protocol::SessionInfo;
@@ -49,14 +49,7 @@ impl Actor {
             Command::Acknowledge { id, answer } => {
                 drop(answer.send(self.acknowledged(&id, "command: ostler ack").await));
             }
-            Command::Keys(bytes) => match self.typing.keys(&bytes) {
-                Ok(actions) => {
-                    self.person_typed();
-                    self.learn(Event::Typed { enter: bytes.contains(&b'\r') }).await;
-                    self.perform_typing(actions).await;
-                }
-                Err(error) => tracing::warn!(session = %self.record.start.name, %error, "keys dropped"),
-            },
+            Command::Keys(bytes) => self.on_keys(&bytes).await,
             Command::Viewer { viewer, size } => {
                 self.viewers.insert(viewer, size);
                 self.fit_viewers().await;

@@ -11,7 +11,7 @@ use ostler_store::MessageState;
 
 use super::Actor;
 use crate::clock;
-use crate::session::deliveries::{Open, PERSON};
+use crate::session::deliveries::Open;
 use crate::session::{by_file, keys};
 
 /// A program that nobody understands is typed into after this much silence.
@@ -22,6 +22,13 @@ const MAX_STEPS: usize = 32;
 impl Actor {
     /// Lets the delivery in hand go on.
     pub(super) async fn deliver(&mut self, news: Option<(u64, News)>) {
+        self.deliver_one(news).await;
+        if self.held_keys.until().is_some() {
+            Box::pin(self.release_keys()).await;
+        }
+    }
+
+    async fn deliver_one(&mut self, news: Option<(u64, News)>) {
         if self.deliveries.open.is_empty() || !self.deliveries.settled_in {
             return;
         }
@@ -67,7 +74,7 @@ impl Actor {
             let situation = self.situation();
             let Some(view) = self.view(order, situation) else { continue };
             // One message at a time is typed.
-            let free = self.deliveries.in_hand.is_none() && self.deliveries.under_way.is_none();
+            let free = self.deliveries.held().is_none() && self.deliveries.under_way.is_none();
             let Some(open) = self.deliveries.open.get_mut(&order).filter(|_| free) else { continue };
             let actions = open.delivery.handle(News::Looked, &view, clock::steady());
             if !actions.is_empty() && !open.delivery.is_given() {
@@ -95,8 +102,9 @@ impl Actor {
     async fn perform(&mut self, order: u64, action: Action) {
         match action {
             Action::Inspect => {
-                self.deliveries.inspecting = true;
-                self.request(&Request::Query);
+                if !std::mem::replace(&mut self.deliveries.inspecting, true) {
+                    self.request(&Request::Query);
+                }
             }
             Action::Type(write) => {
                 let bytes = self.bytes_of(order, write);
@@ -192,9 +200,8 @@ impl Actor {
     fn view(&self, order: u64, situation: Situation) -> Option<View> {
         let open = self.deliveries.open.get(&order)?;
         let screen = &self.output.screen;
-        // A text that was just typed is looked for in every frame, also in one that is not complete.
         let glanced: Option<Composer>;
-        let composer = if open.delivery.is_looking() {
+        let composer = if open.delivery.glances() {
             glanced = Reader::glance(&self.known.book, screen);
             glanced.as_ref()
         } else {
@@ -212,19 +219,24 @@ impl Actor {
             None if self.known.book.knows_composer() => Sight::Hidden,
             None => open.body.sight_at_cursor(screen),
         };
+        // Nothing was typed for this message yet: an equal one before it was put back.
+        let is_repeated = earlier.iter().any(|earlier| earlier.reads_like(&open.body));
+        let is_earlier = sight == Sight::Ours && open.delivery.attempts() == 0 && is_repeated;
+        let sight = if is_earlier { Sight::Earlier } else { sight };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
         let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
-        let busy =
-            matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && situation.state == State::Working;
-        let began = |entered| self.observer.detector().went_to_work_since(entered).is_some();
+        let detector = self.observer.detector();
+        let busy = matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && detector.shows_work();
+        let began = |entered| detector.went_to_work_since(entered).is_some();
         Some(View {
             situation,
             sight,
             at_work: busy || open.entered.is_some_and(began),
-            repeated: earlier.contains(&open.body),
+            repeated: is_repeated,
             echoed: typed && open.body.echoes(screen, above) > open.echoes,
             tells_prompts: self.deliveries.tells_prompts,
             changed: self.deliveries.changed,
+            current: self.observer.is_current(),
         })
     }
 
@@ -244,6 +256,9 @@ impl Actor {
             }
             Because::Kept => "screen: the agent keeps it for after its turn".into(),
             Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
+            Because::PutBack => {
+                "screen: it stands among what was said, and was put back into the composer".into()
+            }
             Because::HookTook => "hook: the agent's session-start hook took it".into(),
             Because::Emptied => "screen: the composer was emptied of the command".into(),
             Because::LineRead => "terminal: the program has read the line".into(),
@@ -259,11 +274,6 @@ impl Actor {
         }
     }
 
-    /// A person typed.
-    pub(super) fn person_typed(&mut self) {
-        self.deliveries.person = Some(clock::steady().plus(PERSON));
-    }
-
     /// When something is due for a delivery.
     pub(super) fn delivering_until(&self) -> Option<Timestamp> {
         let steady = clock::steady();
@@ -275,33 +285,21 @@ impl Actor {
     pub(super) async fn on_prompt(&mut self, by: Witness, text: Option<&str>) {
         self.deliveries.tells_prompts |= by == Witness::Hook;
         let Some(text) = text else { return };
-        // Of two equal messages the older one is meant, if it was not spoken of before.
-        let spoken_of = |told: &[Witness]| told.contains(&by);
-        let known = self
-            .deliveries
-            .recent
-            .iter_mut()
-            .find(|recent| recent.body.is_in(text) && !spoken_of(&recent.told));
-        if let Some(recent) = known {
+        let Some(id) = self.deliveries.meant(by, text) else { return };
+        if let Some(recent) = self.deliveries.recent.iter_mut().find(|recent| recent.id == id) {
             recent.told.push(by);
             if recent.state != MessageState::Delivered {
                 recent.state = MessageState::Delivered;
-                let id = recent.id.clone();
                 self.prove_late(&id, Proof::Submitted, self.evidence(0, Because::Told(by))).await;
             }
             return;
         }
-        let begun =
-            |open: &&crate::session::deliveries::Open| open.delivery.attempts() > 0 && open.body.is_in(text);
-        let found =
-            self.deliveries.open.values().find(begun).map(|open| (open.message.seq, open.message.id.clone()));
-        if let Some((order, id)) = found {
-            self.deliver(Some((order, News::Told { by }))).await;
-            if let Some(recent) = self.deliveries.recent.iter_mut().find(|recent| recent.id == id) {
-                recent.told.push(by);
-            }
-            self.deliver(None).await;
+        let Some(order) = self.deliveries.find(&id).map(|open| open.message.seq) else { return };
+        self.deliver(Some((order, News::Told { by }))).await;
+        if let Some(recent) = self.deliveries.recent.iter_mut().find(|recent| recent.id == id) {
+            recent.told.push(by);
         }
+        self.deliver(None).await;
     }
 
     /// Records what was learnt of a message after it was done with.

@@ -42,6 +42,10 @@ impl Actor {
         let [_, keys, replies] = status.seqs;
         let actions = self.typing.connected(keys, replies);
         self.perform_typing(actions).await;
+        // What was asked on a connection that was lost is not answered on this one.
+        if self.deliveries.inspecting {
+            self.request(&Request::Query);
+        }
         self.type_raw().await;
         self.deliver(None).await;
     }
@@ -147,7 +151,6 @@ impl Actor {
         tracing::debug!(session = %self.record.start.name, %error, "the connection to the holder has ended");
         self.link = None;
         self.typing.disconnected();
-        self.deliveries.inspecting = false;
         self.live(lifecycle::Event::Disconnected(evidence::gather(&self.dir, self.record.pid.is_some())))
             .await;
     }

@@ -38,6 +38,8 @@ impl Actor {
         if agent.as_ref().is_some_and(|agent| Some(agent) != self.record.start.agent.as_ref()) {
             return;
         }
+        // What a report means is in the rules, and the first one may be quicker than their reader.
+        self.await_rules().await;
         // Answered first: the agent waits for its hook.
         if let Some(print) = print {
             self.give_context(&event, print).await;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ostler_agents::Body;
-use ostler_core::delivery::{Delivery, Event as News, Mode, Policy, Progress, Write};
+use ostler_core::delivery::{Delivery, Event as News, Mode, Policy, Write};
 use ostler_core::detector::Event;
 use ostler_core::lifecycle::Phase;
 use ostler_core::start_plan::Way;
@@ -14,7 +14,7 @@ use ostler_hold::crc32;
 use ostler_hold::wire::{Lane, Request};
 use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms};
 use ostler_screen::SafeText;
-use ostler_store::{Accepted, Message, MessageState, NewMessage, Store, StoreError, Terms, Written};
+use ostler_store::{Accepted, Intent, Message, MessageState, NewMessage, Terms};
 
 use super::ending::STORE_RETRY;
 use super::{Actor, reused_id, store_problem};
@@ -22,84 +22,24 @@ use crate::clock;
 use crate::session::deliveries::{MAX_OPEN, MAX_OPEN_BYTES, Open, Recent, UnderWay, Waiter};
 use crate::session::{SendCommand, by_file, info};
 
-/// Earlier messages that are remembered when a session is taken up.
-const REMEMBERED: u32 = 16;
-
 impl Actor {
-    pub(super) async fn load_messages(&mut self) -> Result<(), StoreError> {
-        let id = self.record.start.id.clone();
-        let load = move |store: &mut Store| {
-            let mut open = Vec::new();
-            for message in store.open_messages(&id)? {
-                let body = store.message_body(&id, &message.id)?.unwrap_or_default();
-                let last = store.last_write(&id, &message.id)?;
-                open.push((message, body, last));
-            }
-            let mut taken = Vec::new();
-            for message in store.submitted_messages(&id, REMEMBERED)? {
-                let body = store.message_body(&id, &message.id)?.unwrap_or_default();
-                taken.push((message, body));
-            }
-            let in_file = store.pending_context(&id)?.is_some();
-            Ok((store.last_seq(&id)?, store.last_input(&id)?, open, taken, in_file))
-        };
-        let (last_order, last_input, open, taken, in_file) = self.shared.store.run(load).await?;
-        self.in_file = in_file;
-        self.deliveries.last_order = last_order;
-        self.deliveries.last_input = last_input;
-        for (message, body) in taken.into_iter().rev() {
-            let body = Body::new(prompt(&String::from_utf8_lossy(&body)).as_str());
-            self.deliveries.remember(recent(&message, body));
+    /// What is typed for a message, or was, and whether that only says where the message is.
+    pub(super) fn typed_text(&self, message: &Message, bytes: &[u8]) -> (SafeText, bool) {
+        if message.terms.raw {
+            return (SafeText::default(), false);
         }
-        for (message, body, last) in open {
-            let (order, way, proof) = (message.seq, message.terms.way, message.proof);
-            self.resumable.extend(last.map(|last| (order, last)));
-            self.open(message, body);
-            if way == Way::Hook && proof > Proof::Queued {
-                let reason = "whether the session-start hook got it cannot be told".to_owned();
-                self.give_up(order, MessageState::Uncertain, reason).await;
-            }
+        if message.attempts > 0
+            && let Some(pointer) = by_file::find(self.dir.path(), &message.id)
+        {
+            return (pointer, true);
         }
-        Ok(())
-    }
-
-    /// Goes on with what an earlier daemon had in hand: the ledger says what was done.
-    pub(super) fn resume_deliveries(&mut self, ledger: u64) {
-        self.deliveries.last_input = self.deliveries.last_input.max(ledger);
-        if std::mem::replace(&mut self.deliveries.settled_in, true) {
-            return;
-        }
-        let now = clock::steady();
-        for (order, Written { seq, write, .. }) in std::mem::take(&mut self.resumable) {
-            let Some(open) = self.deliveries.open.get_mut(&order) else { continue };
-            let done = seq <= ledger;
-            let Some(write) = Write::from_name(&write) else {
-                // Bytes that are typed as they are: asked for again, they bear the same number.
-                self.deliveries.resumed_raw.insert(order, seq);
-                continue;
-            };
-            let Message { attempts, enters, proof, .. } = open.message;
-            let progress = Progress { attempts, enters, proof, last: Some((write, done)) };
-            let Terms { mode, command, .. } = open.message.terms;
-            let policy = self.deliveries.policy;
-            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
-            if write == Write::Enter && done {
-                open.entered = Some(now);
-            }
-            if !done {
-                self.deliveries.resumed = Some((seq, order, write));
-            }
-            if !open.delivery.is_waiting() {
-                self.deliveries.in_hand = Some(order);
-            }
-        }
+        let text = prompt(&String::from_utf8_lossy(bytes));
+        (if message.terms.ack { with_request(&text, &message.id) } else { text }, false)
     }
 
     /// Adds a message to those under way.
     pub(super) fn open(&mut self, message: Message, bytes: Vec<u8>) {
-        let text =
-            if message.terms.raw { SafeText::default() } else { prompt(&String::from_utf8_lossy(&bytes)) };
-        let text = if message.terms.ack { with_request(&text, &message.id) } else { text };
+        let (plain, by_file) = self.typed_text(&message, &bytes);
         let Terms { mode, command, way, .. } = message.terms;
         let delivery = match way {
             Way::Message => Delivery::new(mode, self.deliveries.policy).of_command(command),
@@ -107,10 +47,7 @@ impl Actor {
         };
         let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
-        let pointer = by_file::find(self.dir.path(), &message.id).filter(|_| message.attempts > 0);
-        let by_file = pointer.is_some();
-        let (plain, text) = (pointer.unwrap_or(text), SafeText::default());
-        let body = Body::new("");
+        let (body, text) = (Body::new(""), SafeText::default());
         let mut open = Open { raw, body, plain, text, delivery, by_file, echoes: 0, entered, message };
         open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
@@ -150,12 +87,7 @@ impl Actor {
 
     /// Records a write, then asks the holder for it.
     pub(super) async fn type_for(&mut self, order: u64, write: Option<Write>, bytes: Vec<u8>) {
-        let resumed = self.deliveries.resumed.take_if(|(_, of, what)| *of == order && Some(*what) == write);
-        let raw = self.deliveries.resumed_raw.remove(&order).filter(|_| write.is_none());
-        let seq = resumed.map(|(seq, ..)| seq).or(raw).unwrap_or_else(|| {
-            self.deliveries.last_input += 1;
-            self.deliveries.last_input
-        });
+        let seq = self.deliveries.number(order, write);
         self.deliveries.under_way = Some(UnderWay { seq, order, write, bytes, recorded: false });
         self.record_write().await;
     }
@@ -167,9 +99,13 @@ impl Actor {
         };
         let Some(open) = self.deliveries.open.get(&order) else { return };
         let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
-        let name = write.map_or("raw", Write::as_str);
+        let intent = Intent {
+            seq,
+            write: write.map_or("raw", Write::as_str),
+            echoes: u32::try_from(open.echoes).unwrap_or(u32::MAX),
+        };
         let recorded =
-            self.shared.store.run(move |store| store.begin_write(&session, &id, name, seq, at)).await;
+            self.shared.store.run(move |store| store.begin_write(&session, &id, &intent, at)).await;
         if let Err(error) = recorded {
             tracing::debug!(%error, "a message has to wait for the store");
             self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
@@ -346,14 +282,38 @@ impl Actor {
 
     pub(super) fn shown(&self, message: &Message) -> MessageInfo {
         let mut shown = info::message(&self.record.start.name, message);
-        let open = message.state == MessageState::Queued;
-        shown.waits_for =
-            self.deliveries.shut(message.seq).filter(|_| open).map(|shut| shut.as_str().to_owned());
+        if let Some(open) = self.deliveries.open.get(&message.seq).filter(|open| !open.message.terms.raw) {
+            if !open.delivery.is_given() {
+                (shown.attempts, shown.enters) = (open.delivery.attempts(), open.delivery.enters());
+            }
+            shown.waits_for = self.waits_for(open);
+        }
         shown
+    }
+
+    /// Why a message is not typed now.
+    fn waits_for(&self, open: &Open) -> Option<String> {
+        if let Some(shut) = open.delivery.shut() {
+            return Some(shut.as_str().to_owned());
+        }
+        if !open.delivery.is_waiting() {
+            return None;
+        }
+        // Another one is to go first: what that waits for, this one does too.
+        let first = self.deliveries.in_hand.filter(|order| *order != open.message.seq);
+        let shut = first.and_then(|order| self.deliveries.shut(order));
+        let shut = shut.or_else(|| self.situation().admits(open.message.terms.mode).err());
+        let behind = || {
+            (first.is_some() || self.deliveries.has_given()).then(|| "another message goes first".to_owned())
+        };
+        shut.map(|shut| shut.as_str().to_owned()).or_else(behind)
     }
 
     pub(super) async fn on_send(&mut self, command: SendCommand) {
         let SendCommand { id, body, terms, wait, queued, settled } = command;
+        if terms.mode == Mode::Interrupt {
+            self.await_rules().await;
+        }
         if let Err(problem) = self.acceptable(&body, &terms) {
             return drop(queued.send(Err(problem)));
         }
@@ -471,7 +431,7 @@ impl Actor {
 }
 
 /// The text of a prompt: safe to type, without line ends at its end.
-pub(super) fn prompt(text: &str) -> SafeText {
+fn prompt(text: &str) -> SafeText {
     SafeText::new(SafeText::new(text).as_str().trim_end())
 }
 
@@ -482,7 +442,7 @@ pub(crate) fn with_request(text: &SafeText, id: &str) -> SafeText {
     ))
 }
 
-fn recent(message: &Message, body: Body) -> Recent {
+pub(super) fn recent(message: &Message, body: Body) -> Recent {
     let wants_ack = message.terms.ack && message.proof < Proof::Acknowledged;
     Recent { id: message.id.clone(), body, state: message.state, wants_ack, told: Vec::new() }
 }

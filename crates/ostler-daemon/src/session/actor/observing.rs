@@ -166,6 +166,13 @@ impl Actor {
         }));
     }
 
+    /// Waits until the rules are known, where nothing can be said without them.
+    pub(super) async fn await_rules(&mut self) {
+        if let Some(learning) = self.learning.take() {
+            self.on_rules(learning.await.ok()).await;
+        }
+    }
+
     /// The rules are known now.
     pub(super) async fn on_rules(&mut self, known: Option<Known>) {
         let Some(known) = known else { return };

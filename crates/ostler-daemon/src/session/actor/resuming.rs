@@ -1,0 +1,103 @@
+//! Going on with what an earlier daemon had in hand.
+
+use std::collections::BTreeMap;
+
+use ostler_agents::Body;
+use ostler_core::Proof;
+use ostler_core::delivery::{Delivery, Progress, Write};
+use ostler_core::start_plan::Way;
+use ostler_store::{LastWrite, Message, MessageState, Store, StoreError, Terms};
+
+use super::Actor;
+use super::messages::recent;
+use crate::clock;
+
+/// Earlier messages that are remembered when a session is taken up.
+const REMEMBERED: u32 = 16;
+
+/// The last writes of an earlier daemon, until the ledger says which of them were made.
+#[derive(Debug, Default)]
+pub(super) struct Resumable {
+    /// By the place of their message in the order.
+    writes: BTreeMap<u64, LastWrite>,
+    /// The last write for any prompt, also for one that is done with.
+    last: u64,
+}
+
+impl Actor {
+    pub(super) async fn load_messages(&mut self) -> Result<(), StoreError> {
+        let id = self.record.start.id.clone();
+        let load = move |store: &mut Store| {
+            let mut open = Vec::new();
+            for message in store.open_messages(&id)? {
+                let body = store.message_body(&id, &message.id)?.unwrap_or_default();
+                let last = store.last_write(&id, &message.id)?;
+                open.push((message, body, last));
+            }
+            let mut taken = Vec::new();
+            for message in store.submitted_messages(&id, REMEMBERED)? {
+                let body = store.message_body(&id, &message.id)?.unwrap_or_default();
+                taken.push((message, body));
+            }
+            let numbers = (store.last_seq(&id)?, store.last_input(&id)?, store.last_prompt_write(&id)?);
+            Ok((numbers, open, taken, store.pending_context(&id)?.is_some()))
+        };
+        let ((last_order, last_input, last_write), open, taken, in_file) =
+            self.shared.store.run(load).await?;
+        self.in_file = in_file;
+        self.deliveries.last_order = last_order;
+        self.deliveries.last_input = last_input;
+        self.resumable.last = last_write;
+        for (message, body) in taken.into_iter().rev() {
+            let (text, _) = self.typed_text(&message, &body);
+            self.deliveries.remember(recent(&message, Body::new(text.as_str())));
+        }
+        for (message, body, last) in open {
+            let (order, way, proof) = (message.seq, message.terms.way, message.proof);
+            self.resumable.writes.extend(last.map(|last| (order, last)));
+            self.open(message, body);
+            if way == Way::Hook && proof > Proof::Queued {
+                let reason = "whether the session-start hook got it cannot be told".to_owned();
+                self.give_up(order, MessageState::Uncertain, reason).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// The ledger says what was done of the last writes.
+    pub(super) fn resume_deliveries(&mut self, ledger: u64) {
+        self.deliveries.last_input = self.deliveries.last_input.max(ledger);
+        if std::mem::replace(&mut self.deliveries.settled_in, true) {
+            return;
+        }
+        let now = clock::steady();
+        let Resumable { writes, last } = std::mem::take(&mut self.resumable);
+        for (order, LastWrite { seq, write, echoes, .. }) in writes {
+            let Some(open) = self.deliveries.open.get_mut(&order) else { continue };
+            let done = seq <= ledger;
+            let Some(write) = Write::from_name(&write) else {
+                // Bytes that are typed as they are: asked for again, they bear the same number.
+                self.deliveries.resume(seq, order, None, done);
+                continue;
+            };
+            let Message { attempts, enters, proof, .. } = open.message;
+            // Something was typed for another message since: nothing of this one was in the terminal then.
+            let write = Some((write, done)).filter(|_| seq == last);
+            let progress = Progress { attempts, enters, proof, last: write };
+            let Terms { mode, command, .. } = open.message.terms;
+            let policy = self.deliveries.policy;
+            open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
+            open.echoes = usize::try_from(echoes).unwrap_or(usize::MAX);
+            if write == Some((Write::Enter, true)) {
+                open.entered = Some(now);
+            }
+            let is_waiting = open.delivery.is_waiting();
+            if let Some((write, false)) = write {
+                self.deliveries.resume(seq, order, Some(write), false);
+            }
+            if !is_waiting {
+                self.deliveries.in_hand = Some(order);
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! A home in which the stand-in is an agent like any other: known by a preset, found on the PATH.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Done, TestHome, ostler, until};
+
+/// A preset for the stand-in agent, as a user would write it.
+pub(crate) const PRESET: &str = r#"
+title = "Stand-in"
+[run]
+command = "stand-in-agent"
+[input]
+interrupt = ["escape"]
+clear = ["ctrl-u"]
+paste_placeholder = '\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]'
+[composer]
+row = '^│ > '
+above = '^╭─{10,}'
+below = '^╰─{10,}'
+has_cursor = true
+[rules.composer]
+state = "idle"
+when = { composer = true }
+[rules.busy]
+state = "working"
+when = { in = "above 30", row = '^[^│>●].*Working… \(\d+s' }
+[rules.permission]
+state = "blocked"
+kind = "permission"
+when = { in = "dialog", row = 'Do you want to proceed' }
+[rules.question]
+state = "blocked"
+kind = "question"
+when = { in = "dialog", row = 'Enter to select · Esc to cancel' }
+[rules.theme]
+state = "blocked"
+kind = "dialog"
+when = { in = "dialog", row = 'Choose the text style' }
+answer = { accept = 'Light mode', decline = 'Dark mode', selected = '^ ❯ ' }
+[rules.trust-folder]
+state = "blocked"
+kind = "trust"
+when = { in = "dialog", row = 'Is this a project you created' }
+answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^ ❯ ', grants = "folder" }
+"#;
+
+/// A home, and the agent in it.
+pub(crate) struct Lab {
+    pub(crate) home: TestHome,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        Self::with("")
+    }
+
+    /// With more in the preset: tables that it does not have yet.
+    pub(crate) fn with(more: &str) -> Self {
+        let lab = Self { home: TestHome::new() };
+        lab.write_preset(&format!("{PRESET}{more}"));
+        lab.write_agent(&format!("exec {} stand-in \"$@\"\n", ostler().display()));
+        lab
+    }
+
+    pub(crate) fn write_preset(&self, text: &str) {
+        self.write_preset_of("standin", text);
+    }
+
+    pub(crate) fn write_preset_of(&self, agent: &str, text: &str) {
+        let agents = self.home.path().join("config/agents");
+        fs::create_dir_all(&agents).unwrap();
+        fs::set_permissions(self.home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::write(agents.join(format!("{agent}.toml")), text).unwrap();
+    }
+
+    pub(crate) fn write_settings(&self, text: &str) {
+        fs::write(self.home.path().join("config/config.toml"), text).unwrap();
+    }
+
+    /// Makes the agent's program do this.
+    pub(crate) fn write_agent(&self, script: &str) {
+        let bin = self.home.scratch().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("stand-in-agent"), format!("#!/bin/sh\n{script}")).unwrap();
+        fs::set_permissions(bin.join("stand-in-agent"), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let path = format!("{}/bin:{}", self.home.scratch().display(), std::env::var("PATH").unwrap());
+        let mut command = self.home.command(args);
+        command.env("PATH", path).env("USER", "tester").current_dir(self.project());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
+        Done::from(&self.command(args).output().unwrap())
+    }
+
+    /// A directory to work in.
+    pub(crate) fn project(&self) -> PathBuf {
+        let project = self.home.scratch().join("project");
+        fs::create_dir_all(&project).unwrap();
+        project
+    }
+
+    pub(crate) fn log_file(&self, name: &str) -> PathBuf {
+        self.home.scratch().join(format!("{name}.log"))
+    }
+
+    /// Starts the agent with `options` of `start`, and `flags` of the stand-in.
+    pub(crate) fn start_with(&self, name: &str, options: &[&str], flags: &[&str]) -> Done {
+        let log = self.log_file(name);
+        let start = ["start", "standin", "--name", name];
+        let log = ["--", "--log", log.to_str().unwrap()];
+        self.run(&[&start[..], options, &log[..], flags].concat())
+    }
+
+    /// Starts the agent; it is not waited for.
+    #[track_caller]
+    pub(crate) fn start(&self, name: &str, flags: &[&str]) {
+        self.start_with(name, &[], flags).ok();
+    }
+
+    #[track_caller]
+    pub(crate) fn wait(&self, name: &str, states: &str) -> Value {
+        self.home.json(["wait", name, states, "--timeout", "60", "--json"])
+    }
+
+    /// Sends a prompt; `options` are of `send`.
+    pub(crate) fn send(&self, name: &str, text: &str, options: &[&str]) -> Done {
+        self.begin_send(name, text.as_bytes(), options).finish()
+    }
+
+    /// Begins to send a prompt, without waiting for what becomes of it.
+    pub(crate) fn begin_send(&self, name: &str, text: &[u8], options: &[&str]) -> Sending {
+        let mut command = self.command(&[&["send", name, "-"], options].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text).unwrap();
+        Sending(child)
+    }
+
+    /// Sends a prompt and returns what is proven of it.
+    #[track_caller]
+    pub(crate) fn deliver(&self, name: &str, text: &str, options: &[&str]) -> Value {
+        let sent = self.send(name, text, &[&["--json", "--timeout", "60"], options].concat());
+        serde_json::from_str(&sent.ok()).unwrap()
+    }
+
+    /// The message of an id, whatever became of it.
+    #[track_caller]
+    pub(crate) fn message(&self, name: &str, id: &str) -> Value {
+        let messages = self.home.json(["messages", "list", name, "--all", "--json"]);
+        let messages = messages.as_array().unwrap();
+        messages.iter().find(|message| message["id"] == id).expect("there is such a message").clone()
+    }
+
+    #[track_caller]
+    pub(crate) fn await_message(&self, name: &str, id: &str, state: &str) -> Value {
+        until(&format!("message {id} is {state}"), || {
+            let message = self.message(name, id);
+            (message["state"] == state).then_some(message)
+        })
+    }
+
+    /// What the agent really got and did.
+    pub(crate) fn log(&self, name: &str) -> Vec<Value> {
+        read_log(&self.log_file(name))
+    }
+
+    /// The prompts that the agent really took.
+    pub(crate) fn taken(&self, name: &str) -> Vec<String> {
+        texts(&self.log(name))
+    }
+
+    /// Waits until the agent did this so often.
+    #[track_caller]
+    pub(crate) fn await_log(&self, name: &str, event: &str, count: usize) {
+        until(&format!("{name} logs {event}"), || (self.count(name, event) >= count).then_some(()));
+    }
+
+    pub(crate) fn count(&self, name: &str, event: &str) -> usize {
+        self.log(name).iter().filter(|record| record["event"] == event).count()
+    }
+
+    /// Types as a person would.
+    #[track_caller]
+    pub(crate) fn press(&self, name: &str, keys: &str) {
+        self.home.ok(["send", name, "--raw", keys]);
+    }
+}
+
+/// A prompt that is being sent.
+pub(crate) struct Sending(Child);
+
+impl Sending {
+    /// Whether it is known what became of it.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+
+    pub(crate) fn finish(self) -> Done {
+        Done::from(&self.0.wait_with_output().unwrap())
+    }
+}
+
+pub(crate) fn read_log(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The texts of the prompts in a log.
+pub(crate) fn texts(log: &[Value]) -> Vec<String> {
+    let taken = log.iter().filter(|record| record["event"] == "submitted");
+    taken.map(|record| record["text"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,153 @@
+//! When a prompt is typed: what the agent is doing decides, and the sender's wish.
+
+use serde_json::Value;
+
+use crate::agent_lab::Lab;
+
+fn submissions(lab: &Lab) -> Vec<(String, bool)> {
+    let taken = lab.log("a").into_iter().filter(|record| record["event"] == "submitted");
+    taken.map(|record| (record["text"].as_str().unwrap().to_owned(), record["queued"] == true)).collect()
+}
+
+#[test]
+fn an_agent_at_work_is_given_the_prompt_after_its_turn() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "!work 3s first", &[]);
+    let sent = lab.deliver("a", "second", &[]);
+    assert_eq!(sent["attempts"], 1);
+    assert_eq!(submissions(&lab), [("!work 3s first".into(), false), ("second".into(), false)]);
+    let events: Vec<Value> = lab.log("a").iter().map(|record| record["event"].clone()).collect();
+    let at = |event: &str| events.iter().rposition(|other| other == event).unwrap();
+    assert!(events.iter().position(|event| event == "done").unwrap() < at("submitted"), "{events:?}");
+}
+
+#[test]
+fn an_agent_at_work_can_be_left_to_queue_it() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "!work 20s first", &[]);
+    let sent = lab.deliver("a", "queued by the agent", &["--mode", "queue"]);
+    assert!(sent["evidence"].to_string().contains("keeps it for after its turn"), "{sent}");
+    assert_eq!(sent["mode"], "queue");
+    let sent = lab.deliver("a", "typed at once", &["--mode", "now"]);
+    assert_eq!(sent["proof"], "submitted");
+    let queued = |text: &str| (text.to_owned(), true);
+    assert_eq!(
+        submissions(&lab)[1..],
+        [queued("queued by the agent"), queued("typed at once")],
+        "both came while it worked"
+    );
+}
+
+#[test]
+fn an_agent_at_work_can_be_interrupted() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "!work 5m first", &[]);
+    lab.deliver("a", "second", &["--mode", "interrupt"]);
+    assert_eq!(submissions(&lab), [("!work 5m first".into(), false), ("second".into(), false)]);
+    assert_eq!(lab.count("a", "interrupted"), 1);
+    // An agent at rest is not interrupted: Escape means other things there.
+    lab.wait("a", "idle");
+    lab.deliver("a", "third", &["--mode", "interrupt"]);
+    assert_eq!((lab.taken("a").len(), lab.count("a", "interrupted")), (3, 1));
+    let log = lab.log("a");
+    let escapes = log.iter().filter(|record| record["escaped"] == "\\x1b").count();
+    assert_eq!(escapes, 1);
+}
+
+#[test]
+fn what_the_agent_puts_back_is_cleared_if_it_is_ours() {
+    let lab = Lab::new();
+    lab.start("a", &["--restore-draft"]);
+    lab.deliver("a", "!work 5m first\nsecond line", &[]);
+    lab.deliver("a", "another matter", &["--mode", "interrupt"]);
+    assert_eq!(lab.taken("a"), ["!work 5m first\nsecond line", "another matter"]);
+}
+
+#[test]
+fn what_the_agent_puts_back_of_a_person_is_left_alone() {
+    let lab = Lab::new();
+    lab.start("a", &["--restore-draft"]);
+    lab.wait("a", "idle");
+    lab.press("a", "!work 5m a person's words\r");
+    lab.wait("a", "working");
+    lab.send("a", "ours", &["--mode", "interrupt", "--timeout", "6"])
+        .fails(4, &["something stands in the composer that is not this message", "a person's words"]);
+    assert_eq!(lab.taken("a"), ["!work 5m a person's words"]);
+    assert!(lab.home.screen("a").contains("│ > !work 5m a person's words"));
+    // The person clears it, and the message goes its way.
+    lab.press("a", "\x15");
+    lab.await_log("a", "submitted", 2);
+    assert_eq!(lab.taken("a"), ["!work 5m a person's words", "ours"]);
+}
+
+#[test]
+fn a_dialog_is_never_answered_and_the_prompt_comes_after_it() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "!permission rm -r build", &[]);
+    lab.wait("a", "blocked");
+    for mode in ["when-idle", "queue", "interrupt", "now"] {
+        lab.send("a", &format!("yes, by {mode}"), &["--mode", mode, "--timeout", "0.5"])
+            .fails(5, &["the agent waits for a person", "Do you want to proceed?", "the session is blocked"]);
+    }
+    assert_eq!((lab.count("a", "answered"), lab.taken("a").len()), (0, 1));
+    let log = lab.log("a");
+    let dialog = log.iter().position(|record| record["event"] == "dialog").unwrap();
+    assert!(log[dialog..].iter().all(|record| record["event"] != "bytes"), "nothing was typed into it");
+    // A person answers, and everything arrives.
+    lab.press("a", "3");
+    lab.await_log("a", "submitted", 5);
+    let mut taken = lab.taken("a").split_off(1);
+    taken.sort();
+    let expected = ["interrupt", "now", "queue", "when-idle"].map(|mode| format!("yes, by {mode}"));
+    assert_eq!(taken, expected);
+    assert_eq!(lab.count("a", "answered"), 1);
+}
+
+#[test]
+fn a_dialog_between_text_and_enter_gets_neither() {
+    let lab = Lab::new();
+    // What is typed shows later than the dialog comes: Enter has to wait behind both.
+    lab.start("a", &["--slow-echo", "4500"]);
+    lab.deliver("a", "!work 3s !permission make", &[]);
+    let sending = lab.begin_send("a", b"after the dialog, yes", &["--mode", "now", "--timeout", "60"]);
+    lab.wait("a", "blocked");
+    lab.await_log("a", "bytes", 3);
+    assert_eq!(lab.count("a", "answered"), 0);
+    lab.press("a", "1");
+    sending.finish().ok();
+    assert_eq!(lab.taken("a"), ["!work 3s !permission make", "after the dialog, yes"]);
+    assert_eq!(lab.count("a", "answered"), 1);
+    let answered = lab.log("a").into_iter().find(|record| record["event"] == "answered").unwrap();
+    assert_eq!(answered["choice"], "Yes", "by the person");
+}
+
+#[test]
+fn a_dialog_right_after_enter_gets_no_second_one() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    for round in 0..5 {
+        let sent = lab.deliver("a", &format!("!permission touch {round}"), &[]);
+        assert_eq!((&sent["proof"], &sent["enters"]), (&"submitted".into(), &1.into()), "{sent}");
+        lab.wait("a", "blocked");
+        assert_eq!(lab.count("a", "answered"), round);
+        lab.press("a", "3");
+        lab.await_log("a", "answered", round + 1);
+    }
+    assert_eq!(lab.taken("a").len(), 5);
+}
+
+#[test]
+fn an_agent_that_starts_slowly_gets_nothing_before_it_is_ready() {
+    let lab = Lab::new();
+    lab.start("a", &["--ready-after", "3000"]);
+    let sent = lab.deliver("a", "good morning", &[]);
+    assert_eq!((&sent["attempts"], &sent["enters"]), (&1.into(), &1.into()), "{sent}");
+    let log = lab.log("a");
+    let at = |event: &str| log.iter().position(|record| record["event"] == event).unwrap();
+    assert!(at("ready") < at("bytes"), "{log:?}");
+    assert_eq!(lab.taken("a"), ["good morning"]);
+}

@@ -1,0 +1,206 @@
+//! Many messages: their order, their ids, and what can be done about them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::agent_lab::Lab;
+use crate::support::{TestHome, ostler, until};
+
+/// An agent that is busy for a while, with nothing else to do.
+fn busy(lab: &Lab, seconds: u32) {
+    lab.start("a", &[]);
+    lab.deliver("a", &format!("!work {seconds}s"), &[]);
+}
+
+#[test]
+fn the_urgent_goes_first_and_the_rest_in_its_order() {
+    let lab = Lab::new();
+    busy(&lab, 5);
+    for (text, priority) in
+        [("low", "low"), ("one", "normal"), ("start", "startup"), ("two", "normal"), ("begin", "startup")]
+    {
+        lab.send("a", text, &["--priority", priority, "--wait", "queued"]).ok();
+    }
+    lab.await_log("a", "submitted", 6);
+    assert_eq!(lab.taken("a")[1..], ["start", "begin", "one", "two", "low"]);
+}
+
+#[test]
+fn what_comes_too_late_is_taken_back() {
+    let lab = Lab::new();
+    busy(&lab, 6);
+    let begun = std::time::Instant::now();
+    lab.send("a", "fresh news", &["--expires", "1", "--id", "m1"])
+        .fails(1, &["was not delivered: it was not typed in time"]);
+    assert!(begun.elapsed().as_secs_f32() >= 1.0);
+    assert_eq!(lab.message("a", "m1")["state"], "failed");
+    lab.deliver("a", "in time", &["--expires", "60"]);
+    assert_eq!(lab.taken("a")[1..], ["in time"]);
+}
+
+#[test]
+fn one_id_is_one_message() {
+    let lab = Lab::new();
+    busy(&lab, 3);
+    let same: Vec<_> =
+        (0..5).map(|_| lab.begin_send("a", b"once", &["--id", "k", "--timeout", "60"])).collect();
+    for sending in same {
+        sending.finish().ok();
+    }
+    lab.deliver("a", "once", &["--id", "k"]);
+    lab.send("a", "twice", &["--id", "k"]).fails(1, &["was sent before with another body", "another --id"]);
+    assert_eq!(lab.taken("a")[1..], ["once"]);
+    // The id is the session's own.
+    lab.start("b", &[]);
+    lab.run(&["send", "b", "elsewhere", "--id", "k", "--timeout", "60"]).ok();
+}
+
+#[test]
+fn many_senders_at_once_never_mix() {
+    let lab = Lab::new();
+    lab.start("a", &["--word-pace", "1"]);
+    let texts: Vec<String> =
+        (0..12).map(|n| format!("sender {n} says\n{}", format!("word{n} ").repeat(30).trim_end())).collect();
+    let sending: Vec<_> =
+        texts.iter().map(|text| lab.begin_send("a", text.as_bytes(), &["--timeout", "120"])).collect();
+    for sending in sending {
+        sending.finish().ok();
+    }
+    let (mut taken, mut expected) = (lab.taken("a"), texts);
+    taken.sort();
+    expected.sort();
+    assert_eq!(taken, expected);
+}
+
+#[test]
+fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
+    let lab = Lab::new();
+    busy(&lab, 8);
+    lab.send("a", "perhaps", &["--id", "m1", "--wait", "queued"]).ok();
+    lab.send("a", "surely", &["--id", "m2", "--wait", "queued"]).ok();
+    let listed = lab.home.json(["messages", "list", "a", "--json"]);
+    let ids: Vec<&Value> = listed.as_array().unwrap().iter().map(|message| &message["id"]).collect();
+    assert_eq!(ids, ["m1", "m2"]);
+    assert_eq!(listed[0]["waits_for"], "the agent is working", "{listed}");
+    lab.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is queued", "given up"]);
+    let dropped: Value = serde_json::from_str(&lab.run(&["messages", "drop", "m1", "--json"]).ok()).unwrap();
+    assert_eq!(
+        (&dropped["state"], &dropped["failure"]),
+        (&"failed".into(), &"it was dropped on request".into())
+    );
+    lab.run(&["messages", "drop", "m1"]).fails(1, &["\"m1\" is failed"]);
+    lab.run(&["messages", "drop", "m9"]).fails(1, &["there is no message \"m9\"", "ostler messages list"]);
+    lab.await_log("a", "submitted", 2);
+    lab.await_message("a", "m2", "delivered");
+    assert_eq!(lab.taken("a")[1..], ["surely"]);
+    let listed = lab.run(&["messages", "list", "a"]).ok();
+    assert!(
+        listed.contains("m1") && listed.contains("dropped on request") && !listed.contains("m2"),
+        "{listed}"
+    );
+    lab.run(&["messages", "retry", "m1"]).ok();
+    lab.await_message("a", "m1", "delivered");
+    assert_eq!(lab.taken("a")[1..], ["surely", "perhaps"]);
+    lab.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is delivered"]);
+    lab.run(&["messages", "drop", "m1"]).fails(1, &["\"m1\" is delivered"]);
+}
+
+#[test]
+fn the_agent_confirms_from_inside_its_session() {
+    let home = TestHome::new();
+    let script = format!(
+        "echo ready; read -r a; read -r b; read -r c; echo \"asked: $c\"; read -r go; {} ack m1; read -r end",
+        ostler().display()
+    );
+    home.start_sh("a", &script);
+    home.await_screen("a", "ready");
+    let mut waiting = home
+        .command(["send", "a", "remember this", "--id", "m1", "--wait", "acknowledged", "--timeout", "60"])
+        .spawn()
+        .unwrap();
+    home.await_screen("a", "asked: [END CONTEXT - reply \"ACK: m1\"]");
+    // The text of the request is no confirmation.
+    until("the lines are known to be read", || {
+        let message = home.json(["messages", "list", "a", "--all", "--json"]);
+        assert_ne!(message[0]["proof"], "acknowledged", "{message}");
+        (message[0]["proof"] == "submitted").then_some(())
+    });
+    assert!(waiting.try_wait().unwrap().is_none());
+    home.ok(["send", "a", "--raw", "\n"]);
+    assert!(waiting.wait().unwrap().success());
+    let message = home.json(["messages", "list", "a", "--all", "--json"]);
+    assert_eq!(message[0]["proof"], "acknowledged", "{message}");
+    assert!(message[0]["evidence"].to_string().contains("ostler ack"));
+    home.run(["ack", "m7"]).fails(1, &["there is no message \"m7\""]);
+}
+
+#[test]
+fn a_message_that_was_not_typed_cannot_be_confirmed() {
+    let lab = Lab::new();
+    busy(&lab, 60);
+    lab.send("a", "later", &["--id", "m1", "--wait", "queued", "--ack"]).ok();
+    lab.run(&["ack", "m1"]).fails(1, &["was not typed yet"]);
+    assert_eq!(lab.message("a", "m1")["proof"], "queued");
+}
+
+#[test]
+fn a_long_message_goes_by_file() {
+    let lab = Lab::with("[timing]\nstartup_confirm_ms = 1000\n");
+    let preset = crate::agent_lab::PRESET.replace("clear = ", "paste_limit = 300\nclear = ");
+    lab.write_preset(&preset);
+    lab.start("a", &[]);
+    let long = "a long story ".repeat(60).trim_end().to_owned();
+    let sent = lab.deliver("a", &long, &["--id", "m/1"]);
+    assert_eq!((&sent["proof"], &sent["bytes"]), (&"submitted".into(), &long.len().into()));
+    let taken = lab.taken("a");
+    assert_eq!(taken.len(), 1);
+    let file = taken[0].strip_prefix("Read the file ").unwrap().split(" and do").next().unwrap();
+    assert!(file.contains("/messages/m_1.") && taken[0].contains(&long.len().to_string()), "{taken:?}");
+    assert_eq!(fs::read_to_string(file).unwrap(), long);
+    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    lab.deliver("a", "a short one", &[]);
+    assert_eq!(lab.taken("a")[1], "a short one");
+}
+
+#[test]
+fn what_became_of_messages_is_counted() {
+    let lab = Lab::new();
+    lab.start("a", &["--swallow-early", "6000"]);
+    lab.deliver("a", "typed twice", &[]);
+    lab.deliver("a", "typed once", &["--id", "m2", "--ack"]);
+    lab.run(&["ack", "m2"]).ok();
+    lab.deliver("a", "!work 60s", &[]);
+    lab.send("a", "dropped", &["--id", "m3", "--wait", "queued"]).ok();
+    lab.run(&["messages", "drop", "m3"]).ok();
+    lab.send("a", "waits", &["--wait", "queued"]).ok();
+    let metrics = lab.home.json(["metrics", "--json"]);
+    let count = |name: &str| metrics["deliveries"][name].as_u64().unwrap();
+    for (name, expected) in [
+        ("sent", 5),
+        ("attempted", 3),
+        ("submitted", 3),
+        ("first_try", 2),
+        ("after_retry", 1),
+        ("acknowledged", 1),
+        ("ack_wanted", 1),
+        ("failed", 1),
+        ("uncertain", 0),
+        ("waiting", 1),
+    ] {
+        assert_eq!(count(name), expected, "{name}: {metrics}");
+    }
+    assert!(count("attempts") >= 4 && count("elapsed_ms") > 0, "{metrics}");
+    let text = lab.home.ok(["metrics"]);
+    for line in [
+        "ostler_messages_sent_total 5",
+        "ostler_injections_succeeded_total 3",
+        "ostler_injections_after_retry_total 1",
+        "ostler_injections_failed_total 1",
+        "ostler_messages_waiting 1",
+        "ostler_sessions{state=\"working\"} 1",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line} is not in {text}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Deliveries that outlive the daemon, and what the agent's hooks say of them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::agent_lab::Lab;
+use crate::support::pid;
+
+#[test]
+fn words_that_stood_there_before_prove_nothing_after_a_restart() {
+    let lab = Lab::new();
+    // The agent's header says the very same, and the agent is deaf at first.
+    lab.start("a", &["--name", "go on with it", "--swallow-early", "9000"]);
+    let sending = lab.begin_send("a", b"go on with it", &["--id", "m1", "--timeout", "60"]);
+    lab.await_log("a", "swallowed", 1);
+    lab.home.kill_daemon();
+    sending.finish().ok();
+    assert_eq!(lab.taken("a"), ["go on with it"]);
+    assert!(lab.message("a", "m1")["attempts"].as_u64().unwrap() >= 2);
+}
+
+#[test]
+fn a_message_in_the_composer_is_found_there_by_the_next_daemon() {
+    let lab = Lab::new();
+    lab.start("a", &["--swallow-enter", "2"]);
+    let sending = lab.begin_send("a", b"still there\nin two lines", &["--id", "m1", "--timeout", "60"]);
+    for enters in 1..=2 {
+        lab.await_log("a", "swallowed", enters);
+        lab.home.kill_daemon();
+    }
+    sending.finish().ok();
+    assert_eq!(lab.taken("a"), ["still there\nin two lines"]);
+    let message = lab.message("a", "m1");
+    assert_eq!((&message["attempts"], &message["enters"]), (&1.into(), &3.into()), "{message}");
+}
+
+#[test]
+fn what_waits_is_delivered_by_the_next_daemon_in_its_order() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "!work 5s", &[]);
+    for text in ["one", "two", "three"] {
+        lab.send("a", text, &["--wait", "queued"]).ok();
+    }
+    lab.home.kill_daemon();
+    lab.home.daemon_pid();
+    lab.await_log("a", "submitted", 4);
+    assert_eq!(lab.taken("a")[1..], ["one", "two", "three"]);
+}
+
+#[test]
+fn the_same_words_twice_are_two_messages() {
+    let lab = Lab::new();
+    lab.start("a", &["--restore-draft"]);
+    lab.deliver("a", "!work 5m carry on", &[]);
+    // The first one is put back into the composer, and is not taken for the second.
+    lab.deliver("a", "!work 5m carry on", &["--mode", "interrupt"]);
+    assert_eq!((lab.taken("a").len(), lab.count("a", "interrupted")), (2, 1));
+    // Also by a daemon that has only read of it.
+    lab.home.kill_daemon();
+    lab.deliver("a", "!work 5m carry on", &["--mode", "interrupt"]);
+    assert_eq!((lab.taken("a").len(), lab.count("a", "interrupted")), (3, 2));
+}
+
+const HOOKS: &str = r#"
+[hooks]
+file = "hooks.json"
+[hooks.events]
+UserPromptSubmit = { fact = "prompt_submitted", text = "/prompt" }
+"#;
+
+/// Reports as a hook of the agent would.
+fn report(lab: &Lab, prompt: &str) {
+    let environ = fs::read(format!("/proc/{}/environ", pid(&lab.home.status("a")["pid"]))).unwrap();
+    let environ = String::from_utf8_lossy(&environ).into_owned();
+    let environ: HashMap<&str, &str> = environ
+        .split('\0')
+        .filter_map(|entry| entry.split_once('='))
+        .filter(|(name, _)| name.starts_with("OSTLER_"))
+        .collect();
+    let mut command = lab.command(&["hook", "UserPromptSubmit", "--agent", "standin"]);
+    let mut child = command.envs(environ).stdin(Stdio::piped()).spawn().unwrap();
+    let payload = serde_json::json!({ "prompt": prompt }).to_string();
+    child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn an_agent_that_tells_which_prompt_it_took_is_the_best_witness() {
+    let lab = Lab::with(HOOKS);
+    lab.start("a", &[]);
+    lab.deliver("a", "go", &["--id", "m1"]);
+    report(&lab, "go");
+    // A prompt that has the words of an earlier one in it is not that one.
+    let sending = lab.begin_send("a", b"!work 20s go on then", &["--id", "m2", "--timeout", "60"]);
+    lab.await_log("a", "submitted", 2);
+    report(&lab, "<note>from a program</note>\n!work 20s go on then");
+    sending.finish().ok();
+    let evidence = lab.message("a", "m2")["evidence"].to_string();
+    assert!(evidence.contains("hook: the agent took this prompt"), "{evidence}");
+    assert_eq!(lab.message("a", "m1")["evidence"].to_string().matches("hook").count(), 0);
+}

@@ -1,0 +1,208 @@
+//! Starting an agent with something to know and to do, and the dialogs on the way.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::agent_lab::{Lab, PRESET};
+use crate::support::{ostler, until};
+
+/// Hooks that the agent's program runs itself: see [`HOOKED`].
+const HOOKS: &str = r#"
+[hooks]
+file = "hooks.json"
+[hooks.session]
+args = ["--hooks"]
+[hooks.events]
+SessionStart = { fact = "session_started", context = "{text}" }
+"#;
+
+/// An agent whose program runs its session-start hook, and keeps what that printed.
+fn hooked(lab: &Lab) -> String {
+    format!(
+        "out={}; if [ \"$1\" = --hooks ]; then shift; {} hook SessionStart --agent standin --context --per-session \
+         < /dev/null >> \"$out\"; fi\nexec {1} stand-in \"$@\"\n",
+        lab.home.scratch().join("hook.out").display(),
+        ostler().display()
+    )
+}
+
+struct Cell {
+    lab: Lab,
+    started: Value,
+}
+
+/// Starts an agent with context and prompt.
+fn start_with_both(argument: bool, hooks: bool) -> Cell {
+    let first = if argument { "[prompt]\nfirst = \"arg\"\n" } else { "" };
+    let lab = Lab::with(&format!("{first}{}", if hooks { HOOKS } else { "" }));
+    lab.write_agent(&hooked(&lab));
+    let context = lab.home.scratch().join("context.md");
+    fs::write(&context, "The parser was rewritten yesterday.\n").unwrap();
+    let options =
+        ["--json", "--timeout", "60", "--prompt", "Fix the tests.", "--context", context.to_str().unwrap()];
+    let started = serde_json::from_str(&lab.start_with("a", &options, &[]).ok()).unwrap();
+    Cell { lab, started }
+}
+
+#[test]
+fn context_and_prompt_reach_every_kind_of_agent_exactly_once() {
+    for (argument, hooks) in [(false, false), (true, false), (false, true), (true, true)] {
+        let Cell { lab, started } = start_with_both(argument, hooks);
+        let cell = format!("argument {argument}, hooks {hooks}: {started}");
+        let taken = lab.taken("a");
+        let printed = fs::read_to_string(lab.home.scratch().join("hook.out")).unwrap_or_default();
+        let everything = format!("{}{printed}", taken.join("\u{1}"));
+        for content in ["The parser was rewritten yesterday.", "Fix the tests.", "[OSTLER] a <- tester • "]
+        {
+            assert_eq!(everything.matches(content).count(), 1, "{content:?}: {cell}: {everything:?}");
+        }
+        assert_eq!(printed.contains("parser"), hooks, "{cell}");
+        assert_eq!(taken.len(), if hooks { 1 } else { 2 }, "{cell}: {taken:?}");
+        assert!(taken.last().unwrap().ends_with("Fix the tests."), "{cell}: {taken:?}");
+        assert!(everything.contains("assigned"), "{cell}");
+        // Where the context is a prompt, the agent is asked to confirm it.
+        assert_eq!(everything.contains("please acknowledge"), !hooks, "{cell}");
+        let log = lab.log("a");
+        let first = log.iter().position(|record| record["event"] == "submitted").unwrap();
+        let typed = log[..first].iter().any(|record| record["event"] == "bytes");
+        assert_eq!(typed, !argument, "{cell}: the first prompt is on the command line, or typed");
+        let startup = started["startup"].as_array().unwrap();
+        assert_eq!(startup.len(), 2, "{cell}");
+        assert!(startup.iter().all(|message| message["proof"] == "submitted"), "{cell}");
+    }
+}
+
+#[test]
+fn a_hook_that_never_runs_costs_time_and_no_order() {
+    let lab = Lab::with(HOOKS);
+    lab.write_agent(&format!("shift; exec {} stand-in \"$@\"\n", ostler().display()));
+    let context = lab.home.scratch().join("context.md");
+    fs::write(&context, "First this.").unwrap();
+    let options = ["--timeout", "60", "--prompt", "Then that.", "--context", context.to_str().unwrap()];
+    lab.start_with("a", &options, &[]).ok();
+    let taken = lab.taken("a");
+    assert_eq!(taken.len(), 2, "{taken:?}");
+    assert!(taken[0].contains("First this.") && taken[1].ends_with("Then that."), "{taken:?}");
+}
+
+#[test]
+fn a_prompt_alone_needs_no_more_than_a_line_that_says_who_speaks() {
+    let lab = Lab::new();
+    let told = lab.start_with("a", &["--prompt", "Say hello.", "--timeout", "60"], &[]).ok();
+    assert!(told.starts_with("a\n") && told.contains("submitted"), "{told}");
+    let taken = lab.taken("a");
+    assert!(
+        taken[0].starts_with("[OSTLER] a <- tester • ") && taken[0].ends_with("• assigned\n\nSay hello."),
+        "{taken:?}"
+    );
+    lab.start_with("b", &["--prompt", "Say hello.", "--no-beacon", "--timeout", "60"], &[]).ok();
+    assert_eq!(lab.taken("b"), ["Say hello."]);
+    // A flag that an agent wants before its first prompt.
+    lab.write_preset(&format!("{PRESET}[prompt]\nfirst = \"flag\"\nflag = \"--reply\"\n"));
+    lab.start_with("c", &["--prompt", "hello", "--no-wait"], &[]).ok();
+    let command = lab.home.status("c")["pid"].as_u64().unwrap();
+    let words = until("the program is there", || {
+        let words = fs::read(format!("/proc/{command}/cmdline")).unwrap();
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        words.contains("stand-in --log").then_some(words)
+    });
+    assert!(words.contains(" --reply [OSTLER] c <- "), "{words}");
+}
+
+#[test]
+fn an_agent_that_does_not_take_its_argument_is_typed_to() {
+    let lab = Lab::with("[prompt]\nfirst = \"arg\"\n");
+    // The program drops its arguments, as a wrapper may.
+    lab.write_agent(&format!("exec {} stand-in --log \"$2\"\n", ostler().display()));
+    lab.start_with("a", &["--prompt", "Never mind.", "--no-beacon", "--timeout", "60"], &[]).ok();
+    assert_eq!(lab.taken("a"), ["Never mind."]);
+}
+
+#[test]
+fn a_trust_dialog_is_left_to_a_person_and_told() {
+    let lab = Lab::new();
+    let told = lab
+        .start_with("a", &["--prompt", "Go.", "--timeout", "60"], &["--trust-dialog"])
+        .fails(5, &["a person is needed", "Is this a project you created", "❯ No, exit", "ostler attach a"]);
+    assert!(told.contains("the session is blocked"), "{told}");
+    assert_eq!((lab.count("a", "answered"), lab.count("a", "bytes")), (0, 0));
+    // The person says yes, and the prompt is delivered.
+    lab.press("a", "\x1b[B");
+    lab.home.await_screen("a", "❯ Yes, I trust");
+    lab.press("a", "\r");
+    lab.await_log("a", "submitted", 1);
+    assert!(lab.taken("a")[0].ends_with("Go."));
+}
+
+#[test]
+fn a_trusted_folder_is_said_to_be_by_choosing_the_row() {
+    let lab = Lab::new();
+    let options = ["--prompt", "Go.", "--trust", "--timeout", "60"];
+    lab.start_with("a", &options, &["--trust-dialog"]).ok();
+    let answered = |name: &str| -> Vec<Value> {
+        let log = lab.log(name).into_iter().filter(|record| record["event"] == "answered");
+        log.map(|record| record["choice"].clone()).collect()
+    };
+    assert_eq!(answered("a"), ["Yes, I trust this folder"]);
+    assert!(lab.taken("a")[0].ends_with("Go."));
+    // It is remembered for the folder, and for no other.
+    lab.start_with("b", &["--prompt", "Go.", "--timeout", "60"], &["--trust-dialog"]).ok();
+    assert_eq!(answered("b"), ["Yes, I trust this folder"]);
+    let elsewhere = lab.home.scratch().to_str().unwrap().to_owned();
+    let options = ["--prompt", "Go.", "--timeout", "60", "--cwd", &elsewhere];
+    lab.start_with("c", &options, &["--trust-dialog"]).fails(5, &["a person is needed"]);
+    assert_eq!(answered("c"), Vec::<Value>::new());
+    let events = lab.home.ok(["events", "a"]);
+    assert!(events.contains("dialog.answering") && events.contains("dialog.answered"), "{events}");
+}
+
+#[test]
+fn the_policy_answers_where_it_says_so() {
+    let lab = Lab::new();
+    lab.write_settings("[policy]\ntrust = \"deny\"\ndialog = \"allow\"\n");
+    lab.start("a", &["--trust-dialog"]);
+    let ended = lab.wait("a", "exited");
+    assert_eq!(ended["exit"]["status"], 1, "{ended}");
+    let answered = |name: &str| -> Vec<Value> {
+        let log = lab.log(name).into_iter().filter(|record| record["event"] == "answered");
+        log.map(|record| record["choice"].clone()).collect()
+    };
+    assert_eq!(answered("a"), ["No, exit"]);
+    // Another dialog before the one that a person has to see to.
+    lab.write_settings("[policy.rules]\ntheme = \"allow\"\n");
+    lab.start_with("b", &["--prompt", "Go.", "--timeout", "60"], &["--theme-dialog", "--trust-dialog"])
+        .fails(5, &["Is this a project you created"]);
+    assert_eq!(answered("b"), ["Light mode"]);
+}
+
+#[test]
+fn an_agent_that_dies_at_once_is_told_with_its_status_and_screen() {
+    let lab = Lab::new();
+    lab.write_agent("echo 'cannot find my settings'; exit 7\n");
+    for options in [&[][..], &["--prompt", "Go."], &["--prompt", "Go.", "--no-wait"]] {
+        let name = format!("a{}", options.len());
+        lab.start_with(&name, options, &[]).fails(
+            1,
+            &["ended at once: exit status 7", "cannot find my settings", &format!("ostler logs {name}")],
+        );
+    }
+    lab.write_agent("echo 'killed by somebody'; kill -9 $$\n");
+    lab.start_with("b", &[], &[]).fails(1, &["ended at once: ended by signal 9", "killed by somebody"]);
+    // Of any other program that is nobody's business.
+    lab.run(&["start", "false", "--name", "c"]).ok();
+}
+
+#[test]
+fn without_a_name_the_agent_and_the_name_are_chosen() {
+    let lab = Lab::new();
+    lab.write_settings("[agents]\ndefault = \"standin\"\n");
+    let first: Value = serde_json::from_str(&lab.run(&["start", "--json"]).ok()).unwrap();
+    assert_eq!(first["agent"], "standin");
+    let name = first["name"].as_str().unwrap();
+    let second = lab.run(&["start", "standin"]).ok();
+    assert_ne!(second.trim(), name, "a running session keeps its name");
+    lab.wait(name, "idle");
+    lab.wait(second.trim(), "idle");
+    lab.run(&["send", second.trim(), "hello", "--timeout", "60"]).ok();
+}

@@ -1,0 +1,221 @@
+//! Agents with every combination of misbehaviours, and messages of every kind: what is said of each message is
+//! held against the agent's own log.
+
+mod scenario;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use self::scenario::{DRAFT, Kind, Message, Scenario};
+use crate::agent_lab::{Lab, PRESET, Sending, texts};
+use crate::support::{ostler, setting};
+
+/// Agents at the same time.
+const WORKERS: usize = 8;
+/// A message is waited for this long; then the session is ended, and what is known of it counts.
+const PATIENCE: &str = "25";
+/// All messages of an agent have this long.
+const LIMIT: Duration = Duration::from_secs(70);
+
+/// What became of all messages, and what must not be.
+#[derive(Debug, Default)]
+struct Tally {
+    outcomes: BTreeMap<String, u64>,
+    violations: Vec<String>,
+}
+
+impl Tally {
+    fn count(&mut self, outcome: impl Into<String>) {
+        *self.outcomes.entry(outcome.into()).or_default() += 1;
+    }
+}
+
+/// The number of agents is a setting: `OSTLER_STORM=2000` takes an hour or two.
+#[test]
+fn whatever_agents_do_what_is_said_of_a_message_is_so() {
+    let (count, seed) = (setting("OSTLER_STORM", 16), setting("OSTLER_SEED", 1));
+    println!("OSTLER_STORM={count} OSTLER_SEED={seed}");
+    let lab = Lab::new();
+    lab.write_preset_of("taker", &format!("{PRESET}[prompt]\nfirst = \"arg\"\n"));
+    lab.home.daemon_pid();
+    let next = AtomicU64::new(0);
+    let tally = Mutex::new(Tally::default());
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        return;
+                    }
+                    let scenario = Scenario::new(seed, index);
+                    play(&lab, &scenario);
+                    judge(&lab, &scenario, &tally);
+                }
+            });
+        }
+    });
+    let Tally { outcomes, violations } = tally.into_inner().unwrap();
+    println!("{outcomes:#?}");
+    assert!(violations.is_empty(), "{} violations:\n{}", violations.len(), violations.join("\n"));
+    let all: u64 = outcomes.values().sum();
+    let taken = outcomes.get("delivered, taken").copied().unwrap_or(0);
+    assert!(taken * 2 > all, "too few arrived to mean anything: {outcomes:?}");
+}
+
+fn play(lab: &Lab, scenario: &Scenario) {
+    let project = lab.home.scratch().join(&scenario.name);
+    fs::create_dir_all(&project).unwrap();
+    let mut start = match scenario.kind {
+        Kind::Known => vec!["start", "standin"],
+        Kind::TakesArgument => vec!["start", "taker"],
+        Kind::Unknown => vec!["start", ostler().to_str().unwrap()],
+    };
+    start.extend(["--name", &scenario.name, "--cwd", project.to_str().unwrap()]);
+    start.extend(scenario.trusted.then_some("--trust"));
+    if let Some(prompt) = &scenario.prompt {
+        start.extend(["--no-wait", "--no-beacon", "--prompt", prompt]);
+    }
+    start.push("--");
+    start.extend((scenario.kind == Kind::Unknown).then_some("stand-in"));
+    let log = lab.log_file(&scenario.name);
+    start.extend(["--log", log.to_str().unwrap()]);
+    start.extend(scenario.flags.iter().map(String::as_str));
+    // One that dies early is told about: that is as it should be.
+    lab.run(&start);
+    let began = Instant::now();
+    let mut draft = scenario.has("--draft") && scenario.clears_draft;
+    let mut waiting = scenario.messages.iter();
+    let mut sending: Vec<Sending> = Vec::new();
+    loop {
+        sending.retain_mut(|sending| !sending.is_over());
+        if sending.is_empty() {
+            let Some(first) = waiting.next() else { break };
+            sending.push(send(lab, &scenario.name, first));
+            while let Some(message) = waiting.as_slice().first().filter(|message| message.at_once) {
+                sending.push(send(lab, &scenario.name, message));
+                waiting.next();
+            }
+        }
+        if began.elapsed() > LIMIT {
+            break;
+        }
+        let state = lab.run(&["wait", &scenario.name, "blocked,exited,idle", "--timeout", "1", "--json"]);
+        let Ok(state) = serde_json::from_str::<Value>(&state.out) else { continue };
+        match state["state"].as_str() {
+            Some("blocked") => answer(lab, scenario, &state["kind"]),
+            Some("idle") if std::mem::take(&mut draft) => lab.press(&scenario.name, "\x15"),
+            _ => {}
+        }
+    }
+    lab.run(&["stop", &scenario.name, "--grace", "0"]);
+}
+
+fn send(lab: &Lab, name: &str, message: &Message) -> Sending {
+    let Message { id, text, mode, priority, .. } = message;
+    lab.begin_send(
+        name,
+        text.as_bytes(),
+        &["--id", id, "--mode", mode, "--priority", priority, "--timeout", PATIENCE],
+    )
+}
+
+/// Answers a dialog as a person does: with a look first.
+fn answer(lab: &Lab, scenario: &Scenario, kind: &Value) {
+    let name = &scenario.name;
+    let screen = lab.run(&["screen", name]).out;
+    let keys = match kind.as_str() {
+        Some("trust") if scenario.trusted => return,
+        Some("trust") if screen.contains("❯ Yes, I trust") => "\r",
+        Some("trust") if screen.contains("❯ No, exit") => "\x1b[B",
+        Some("dialog") if screen.contains("❯ Dark mode") => "\r",
+        Some("permission") if screen.contains("❯ 1. Yes") => "1",
+        Some("question") if screen.contains("❯ 1. Go left") => "2",
+        _ => return,
+    };
+    let seen = lab.count(name, "answered");
+    lab.run(&["send", name, "--raw", keys]);
+    // A slow look must not answer the next dialog with keys for this one.
+    let deadline = Instant::now() + Duration::from_secs(2);
+    while keys.len() == 1 && lab.count(name, "answered") == seen && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+}
+
+fn judge(lab: &Lab, scenario: &Scenario, tally: &Mutex<Tally>) {
+    let name = &scenario.name;
+    let log = lab.log(name);
+    let taken: Vec<String> = texts(&log).iter().map(|text| text.trim_end().to_owned()).collect();
+    let listed = lab.run(&["messages", "list", name, "--all", "--json"]).out;
+    let listed: Vec<Value> = serde_json::from_str(&listed).unwrap_or_default();
+    let mut tally = tally.lock().unwrap();
+    let mut wrong = Vec::new();
+    for text in &taken {
+        if !scenario.texts().any(|sent| sent == text) {
+            wrong.push(format!("the agent took what nobody sent: {text:?}"));
+        }
+    }
+    let ids = scenario
+        .prompt
+        .iter()
+        .map(|_| "prompt-")
+        .chain(scenario.messages.iter().map(|message| message.id.as_str()));
+    for (id, text) in ids.zip(scenario.texts()) {
+        let times = taken.iter().filter(|taken| *taken == text).count();
+        if times > 1 {
+            wrong.push(format!("{id} was taken {times} times"));
+        }
+        let Some(said) = listed.iter().find(|said| said["id"].as_str().unwrap().starts_with(id)) else {
+            tally.count(if times == 0 { "never sent" } else { "taken, not known" });
+            continue;
+        };
+        let state = said["state"].as_str().unwrap();
+        let what = if times == 0 { "not taken" } else { "taken" };
+        let lie = if scenario.lies { " (lie)" } else { "" };
+        let why = said["failure"].as_str().map_or_else(String::new, |why| format!(": {why}"));
+        let kind = if scenario.kind == Kind::Unknown { " (unknown program)" } else { "" };
+        tally.count(format!("{state}{lie}{kind}, {what}{why}"));
+        let honest = match state {
+            "delivered" => times == 1 || scenario.lies,
+            "failed" => times == 0,
+            _ => true,
+        };
+        // A session that was ended explains much; what else may go wrong needs a reason.
+        let excused =
+            ["--cut-pastes", "--die-on-submit", "--die-after"].iter().any(|flag| scenario.has(flag));
+        let explained = excused
+            || scenario.kind == Kind::Unknown
+            || said["failure"].is_null()
+            || said["failure"] == "the program has ended";
+        if !honest || !explained || state == "queued" {
+            wrong.push(format!("{id} is said to be {state}, and was {what}: {said}"));
+        }
+    }
+    let dialogs = log.iter().filter(|record| record["event"] == "answered");
+    for record in dialogs {
+        let expected = match record["kind"].as_str().unwrap() {
+            "trust" => "Yes, I trust this folder",
+            "theme" => "Dark mode",
+            "permission" => "Yes",
+            _ => "Go right",
+        };
+        if record["choice"] != expected {
+            wrong.push(format!("a dialog was answered by nobody: {record}"));
+        }
+    }
+    for (text, whose) in [(DRAFT, "a person's draft"), (scenario::GHOST, "a suggestion")] {
+        if taken.iter().any(|taken| taken.contains(text)) {
+            wrong.push(format!("{whose} was submitted"));
+        }
+    }
+    if !wrong.is_empty() {
+        let log: String = log.iter().map(|record| format!("\n    {record}")).collect();
+        let said: String = listed.iter().map(|said| format!("\n    {said}")).collect();
+        tally.violations.push(format!("{scenario:#?}\n  {}\n  said:{said}\n  log:{log}", wrong.join("\n  ")));
+    }
+}
