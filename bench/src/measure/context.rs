@@ -17,6 +17,7 @@ const MICROSECONDS: f64 = 100.0;
 /// Blocks of one sample.
 const BLOCKS: u32 = 1_000;
 
+#[expect(clippy::unnecessary_wraps, reason = "every measurement may fail")]
 pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let n = bench.count(9, 3);
     let files: Vec<String> = ["src/parser.rs", "src/lexer.rs", "tests/parser.rs"].map(str::to_owned).to_vec();
