@@ -214,8 +214,8 @@ fn judge(lab: &Lab, scenario: &Scenario, tally: &Mutex<Tally>) {
         }
     }
     if !wrong.is_empty() {
-        let log: String = log.iter().map(|record| format!("\n    {record}")).collect();
-        let said: String = listed.iter().map(|said| format!("\n    {said}")).collect();
+        let log = log.iter().fold(String::new(), |text, record| format!("{text}\n    {record}"));
+        let said = listed.iter().fold(String::new(), |text, said| format!("{text}\n    {said}"));
         tally.violations.push(format!("{scenario:#?}\n  {}\n  said:{said}\n  log:{log}", wrong.join("\n  ")));
     }
 }
