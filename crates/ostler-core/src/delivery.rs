@@ -621,7 +621,8 @@ impl Delivery {
         let blind = !self.policy.has_composer;
         let seen = view.sight == Sight::Ours;
         if seen || (blind && now >= since.plus(self.policy.enter_delay * 2)) {
-            let enter_at = since.plus(self.policy.enter_delay).max(now);
+            // A text that is seen late was taken late.
+            let enter_at = if seen { now.plus(self.policy.enter_delay) } else { now };
             self.stage = Stage::Seen { enter_at };
             let mut actions = if seen { self.prove(Proof::Seen, Because::Composer) } else { Vec::new() };
             actions.extend(self.enter(enter_at, view, now));
