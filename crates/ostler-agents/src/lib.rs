@@ -46,4 +46,4 @@ pub use registry::{Agent, BUILT_IN, Capability, GENERIC, Registry};
 pub use replay::{Change, replay};
 pub use rule::{Answer, Condition, RuleSpec};
 pub use rulebook::{RuleBook, RuleError};
-pub use sight::{Body, Placeholder};
+pub use sight::{Body, Placeholder, Prompt};

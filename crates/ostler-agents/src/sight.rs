@@ -125,6 +125,24 @@ impl Placeholder {
     }
 }
 
+/// Where a program of which nothing is known waits for input: the row of its cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    row: String,
+    column: u16,
+}
+
+impl Prompt {
+    /// The row of the cursor as it is now.
+    pub fn at_cursor(screen: &Screen) -> Self {
+        let cursor = screen.cursor();
+        let mut row = String::new();
+        screen.read_solid_row(cursor.row, &mut row);
+        row.truncate(row.trim_end().len());
+        Self { row, column: cursor.col }
+    }
+}
+
 impl Body {
     /// The text to look for.
     pub fn new(text: &str) -> Self {
@@ -205,8 +223,12 @@ impl Body {
         if whole.contains(&seen) { Sight::Part } else { Sight::Foreign }
     }
 
-    /// What the cursor's surroundings show of it, where no composer is known: the cursor is right behind it.
-    pub fn sight_at_cursor(&self, screen: &Screen) -> Sight {
+    /// What the cursor's surroundings show of it, where no composer is known: the cursor is right behind it, or back
+    /// where it was before.
+    pub fn sight_at_cursor(&self, screen: &Screen, before: Option<&Prompt>) -> Sight {
+        if before.is_some_and(|before| !before.row.is_empty() && Prompt::at_cursor(screen) == *before) {
+            return Sight::Empty;
+        }
         let cursor = screen.cursor();
         let last = self.read(screen, cursor.row);
         if last.is_empty() {

@@ -93,7 +93,18 @@ fn echoes_are_counted() {
 fn where_no_composer_is_known_the_cursor_shows_it() {
     let mut screen = Screen::new(Size::clamped(40, 10), 0);
     screen.feed(b"$ make te");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen), Sight::Hidden);
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), Sight::Hidden);
     screen.feed(b"st");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen), Sight::Ours);
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), Sight::Ours);
+    screen.feed(b"\r\n");
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), Sight::Hidden, "the cursor has left");
+    let mut screen = Screen::new(Size::clamped(40, 10), 0);
+    screen.feed(b"$ ");
+    let prompt = Prompt::at_cursor(&screen);
+    screen.feed(b"make test");
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), Sight::Ours);
+    screen.feed(b"\r\n");
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), Sight::Hidden);
+    screen.feed(b"ok\r\n$ ");
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), Sight::Empty);
 }

@@ -722,9 +722,11 @@ impl Delivery {
             };
         }
         let gone = blind || matches!(view.sight, Sight::Empty | Sight::Hidden);
+        // Where no composer is known, the text is also echoed while it stands in one.
+        let stays = view.sight == Sight::Part || (blind && view.sight != Sight::Empty);
         let sign = if gone && view.at_work {
             Some(if self.mode == Mode::Queue { Because::Kept } else { Because::WentToWork })
-        } else if view.echoed && view.sight != Sight::Part {
+        } else if view.echoed && !stays {
             Some(Because::Echoed)
         } else {
             Some(Because::Emptied).filter(|_| gone && self.command)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use ostler_agents::{Body, Input, Placeholder};
+use ostler_agents::{Body, Input, Placeholder, Prompt};
 use ostler_core::delivery::{Delivery, Mode, Policy, Shut, Situation, Witness, Write};
 use ostler_core::queue::{self, Waiting};
 use ostler_core::{Proof, Timestamp};
@@ -40,6 +40,8 @@ pub(super) struct Open {
     pub(super) by_file: bool,
     /// How often its beginning stood on the screen before it was typed.
     pub(super) echoes: usize,
+    /// Where the cursor was before it was typed, if no composer is known.
+    pub(super) prompt: Option<Prompt>,
     /// When its Enter was typed.
     pub(super) entered: Option<Timestamp>,
 }

@@ -1,6 +1,6 @@
 //! Prompts on their way into the agent: what is seen and heard goes to the delivery machine, what it says is done.
 
-use ostler_agents::{Body, Composer, Reader};
+use ostler_agents::{Body, Composer, Prompt, Reader};
 use ostler_core::delivery::{
     Action, Because, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
 };
@@ -152,6 +152,8 @@ impl Actor {
                 let above = self.above();
                 let Some(open) = self.deliveries.open.get_mut(&order) else { return Vec::new() };
                 open.echoes = open.body.echoes(&self.output.screen, above);
+                let blind = !self.known.book.knows_composer();
+                open.prompt = blind.then(|| Prompt::at_cursor(&self.output.screen));
                 open.text.paste(modes.bracketed_paste)
             }
         }
@@ -217,7 +219,7 @@ impl Actor {
                 open.body.sight(screen, &self.known.book, composer, mark, &earlier)
             }
             None if self.known.book.knows_composer() => Sight::Hidden,
-            None => open.body.sight_at_cursor(screen),
+            None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
         };
         // Nothing was typed for this message yet: an equal one before it was put back.
         let is_repeated = earlier.iter().any(|earlier| earlier.reads_like(&open.body));

@@ -48,7 +48,8 @@ impl Actor {
         let entered = delivery.is_given().then(clock::steady);
         let raw = if message.terms.raw { bytes } else { Vec::new() };
         let (body, text) = (Body::new(""), SafeText::default());
-        let mut open = Open { raw, body, plain, text, delivery, by_file, echoes: 0, entered, message };
+        let mut open =
+            Open { raw, body, plain, text, delivery, by_file, echoes: 0, prompt: None, entered, message };
         open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
     }
