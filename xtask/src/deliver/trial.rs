@@ -282,7 +282,8 @@ fn unfolded(mut log: Vec<Entry>) -> Vec<Entry> {
     for entry in &mut log {
         let Event::Received { fresh, .. } = &mut entry.event else { continue };
         for text in fresh {
-            let file = text.split_once("Read the file ").and_then(|(_, rest)| rest.split_once(" and do what"));
+            let file =
+                text.split_once("Read the file ").and_then(|(_, rest)| rest.split_once(" and do what"));
             if let Some(contents) = file.and_then(|(file, _)| std::fs::read_to_string(file).ok()) {
                 *text = contents;
             }
@@ -320,8 +321,7 @@ fn turn_end(driver: &Driver, heard: f64) -> Option<f64> {
         .filter(|entry| matches!(entry.event, Event::Received { turn: Some(other), .. } if other == turn))
         .map(|entry| entry.exchange)
         .collect();
-    let last = |entry: &&Entry| {
-        exchanges.contains(&entry.exchange) && matches!(entry.event, Event::LastByte { .. })
-    };
+    let last =
+        |entry: &&Entry| exchanges.contains(&entry.exchange) && matches!(entry.event, Event::LastByte { .. });
     log.iter().rfind(last).map(|entry| entry.at)
 }
