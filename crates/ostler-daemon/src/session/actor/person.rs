@@ -10,7 +10,7 @@ use crate::clock;
 use crate::session::deliveries::PERSON;
 
 /// Keys are held back for this long at most.
-const HOLD: Duration = Duration::from_millis(1_000);
+const HOLD: Duration = Duration::from_secs(1);
 /// And not more of them than this.
 const MAX_HELD: usize = 4 << 10;
 
