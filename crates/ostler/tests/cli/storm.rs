@@ -214,8 +214,9 @@ fn judge(lab: &Lab, scenario: &Scenario, tally: &Mutex<Tally>) {
         }
     }
     if !wrong.is_empty() {
-        let log = log.iter().fold(String::new(), |text, record| format!("{text}\n    {record}"));
-        let said = listed.iter().fold(String::new(), |text, said| format!("{text}\n    {said}"));
-        tally.violations.push(format!("{scenario:#?}\n  {}\n  said:{said}\n  log:{log}", wrong.join("\n  ")));
+        let lines = |all: &[Value]| all.iter().map(Value::to_string).collect::<Vec<_>>().join("\n    ");
+        let (said, log) = (lines(&listed), lines(&log));
+        let wrong = wrong.join("\n  ");
+        tally.violations.push(format!("{scenario:#?}\n  {wrong}\n  said:\n    {said}\n  log:\n    {log}"));
     }
 }
