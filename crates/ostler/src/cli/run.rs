@@ -72,7 +72,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub(crate) blocked: Option<f64>,
     /// Where runs and breakers are kept: a server that speaks the Redis protocol, for several machines. It counts when
-    /// the command starts the daemon; [store] url in config.toml says it for good
+    /// the command starts the daemon; `store.url` in config.toml says it for good
     #[arg(long, value_name = "URL", env = "OSTLER_STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
     /// Print JSON
