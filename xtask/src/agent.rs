@@ -120,6 +120,8 @@ impl Default for Input {
 pub struct Delivery {
     /// Regular expressions for what the agent adds to a prompt.
     pub adds: Vec<String>,
+    /// Texts that it makes one of the other, as regular expression and what is put in its place.
+    pub alike: Vec<(String, String)>,
     /// What it shows in place of a long text.
     pub marks: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! The measurements, one file per group.
 
 mod burst;
+mod context;
 mod detector;
 mod idle;
 mod latency;
@@ -28,6 +29,7 @@ pub(crate) const ALL: &[(&str, Measure)] = &[
     (latency::START, latency::start),
     (recovery::NAME, recovery::measure),
     (detector::NAME, detector::measure),
+    (context::NAME, context::measure),
 ];
 
 /// Names for `--only`.

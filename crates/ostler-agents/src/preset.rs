@@ -176,7 +176,7 @@ pub struct Input {
     pub interrupt: Vec<String>,
     /// Keys that empty the composer.
     pub clear: Vec<String>,
-    /// Milliseconds between the end of a paste and Enter.
+    /// Milliseconds between the moment that a text is seen in the composer and Enter.
     pub enter_delay_ms: u32,
     /// What a long paste looks like in the composer; the group `chars` or `lines` gives its size.
     pub paste_placeholder: Option<String>,

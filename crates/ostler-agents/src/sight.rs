@@ -16,6 +16,8 @@ use crate::{Composer, RuleBook};
 
 /// Letters of a text that are looked for where it cannot be seen whole.
 const GLIMPSE: usize = 60;
+/// Letters that are enough to know a text by.
+const TELLING: usize = 8;
 /// A mark that does not tell a size can stand for no text shorter than this.
 const MARKED: usize = 200;
 /// Rows from which on a composer may hide the beginning of a text.
@@ -245,8 +247,12 @@ impl Body {
         let whole = self.essence.as_str();
         let head: String = whole.chars().take(GLIMPSE).collect();
         let rows = u16::try_from(above).unwrap_or(u16::MAX).min(screen.size().rows);
+        // A few letters stand everywhere; in a row of their own they are meant.
+        if head.chars().count() < TELLING {
+            return (0..rows).filter(|row| !head.is_empty() && self.read(screen, *row) == head).count();
+        }
         let seen: String = (0..rows).map(|row| self.read(screen, row)).collect();
-        if head.is_empty() { 0 } else { seen.matches(head.as_str()).count() }
+        seen.matches(head.as_str()).count()
     }
 
     fn read(&self, screen: &Screen, row: u16) -> String {

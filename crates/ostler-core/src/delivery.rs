@@ -546,7 +546,11 @@ impl Delivery {
             Sight::Part if self.attempts > 0 => self.begin_clearing(now),
             Sight::Earlier => self.begin_clearing(now),
             // Where no composer is known, it may be the question that the text answers.
-            Sight::Ours | Sight::Part | Sight::Foreign if self.policy.has_composer => {
+            Sight::Ours | Sight::Part if self.policy.has_composer => {
+                self.shut = Some(Shut::Draft);
+                Vec::new()
+            }
+            Sight::Foreign if self.policy.has_composer || self.mode != Mode::Now => {
                 self.shut = Some(Shut::Draft);
                 Vec::new()
             }
@@ -621,7 +625,8 @@ impl Delivery {
         let blind = !self.policy.has_composer;
         let seen = view.sight == Sight::Ours;
         if seen || (blind && now >= since.plus(self.policy.enter_delay * 2)) {
-            let enter_at = since.plus(self.policy.enter_delay).max(now);
+            // A text that is seen late was taken late.
+            let enter_at = if seen { now.plus(self.policy.enter_delay) } else { now };
             self.stage = Stage::Seen { enter_at };
             let mut actions = if seen { self.prove(Proof::Seen, Because::Composer) } else { Vec::new() };
             actions.extend(self.enter(enter_at, view, now));

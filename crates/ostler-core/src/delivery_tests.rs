@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -7,7 +9,7 @@ use crate::start_plan::Way;
 const IDLE: Situation = Situation { state: State::Idle, reachable: true, person: false, unrecognised: false };
 
 fn policy() -> Policy {
-    Policy { can_clear: true, ..Policy::default() }
+    Policy { can_clear: true, enter_delay: Duration::from_millis(100), ..Policy::default() }
 }
 
 fn view(state: State, sight: Sight) -> View {
@@ -131,8 +133,8 @@ fn a_dialog_between_text_and_enter_is_not_answered() {
         (Some(Shut::Blocked), None),
         "time does not release it"
     );
-    let done = play(&mut delivery, &[(91_000, Event::Looked, ours)]);
-    assert_eq!(done, [(91_000, Action::Type(Write::Enter))]);
+    let done = play(&mut delivery, &[(91_000, Event::Looked, ours), (91_100, Event::Looked, ours)]);
+    assert_eq!(done, [(91_100, Action::Type(Write::Enter))]);
 }
 
 #[test]

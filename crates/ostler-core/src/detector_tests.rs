@@ -384,6 +384,29 @@ fn hooks_open_and_close_a_turn_at_once() {
 }
 
 #[test]
+fn the_end_of_a_turn_from_before_the_last_prompt_is_no_rest() {
+    // The transcript is late: it tells of the first turn when the second prompt is in.
+    let late = "100 transcript prompt -> working
+         200 read idle empty
+         300 enter
+         400 read working -> working
+         500 transcript stop -> working
+         600 transcript prompt -> working
+         700 read idle empty
+         800 transcript stop -> idle";
+    play(KNOWN, late);
+    // It has nothing about the second turn yet, and the screen shows that there is one.
+    let silent = "100 transcript prompt -> working
+         150 read idle empty
+         200 transcript stop -> idle
+         5000 enter -> working
+         5100 read working -> working
+         5200 tick -> working
+         5300 transcript prompt -> working";
+    play(KNOWN, silent);
+}
+
+#[test]
 fn enter_begins_a_turn_before_a_hook_tells_it() {
     for reporter in ["hook", "transcript"] {
         let script = "100 # prompt -> working

@@ -144,6 +144,11 @@ impl Run {
         matches!(self.phase, Phase::Agent { stage: Stage::Working, .. })
     }
 
+    /// When its agent had the prompt, if it has it.
+    pub fn prompted_at(&self) -> Option<Timestamp> {
+        self.attempts.last().and_then(|attempt| attempt.turns.last()).and_then(|turn| turn.submitted)
+    }
+
     /// It waits for this look at the work tree.
     pub fn is_observing(&self, act: Act) -> bool {
         self.act() == act && matches!(self.phase, Phase::Observing { .. })

@@ -9,6 +9,7 @@ enum Next {
     Chosen(&'static str),
     Shut(&'static [(&'static str, Reason, u64)]),
     Ready,
+    NotStarted,
     Submitted,
     NotSubmitted,
     Stops(Stop),
@@ -29,8 +30,8 @@ enum Next {
 }
 
 use Next::{
-    Cancels, Chosen, Fails, Helps, NoHelp, NotSubmitted, Passes, Passing, Ready, Restarts, Resumes, Spends,
-    Stops, Submitted, Tree, Unseen,
+    Cancels, Chosen, Fails, Helps, NoHelp, NotStarted, NotSubmitted, Passes, Passing, Ready, Restarts,
+    Resumes, Spends, Stops, Submitted, Tree, Unseen,
 };
 
 const IDLE: Next = Stops(Stop::Idle { asks: false });
@@ -79,6 +80,7 @@ impl Play {
                     Event::NoProvider { act, shut: shut.collect() }
                 }
                 Ready => Event::AgentReady { agent },
+                NotStarted => Event::StartFailed { agent, reason: "no program".into() },
                 Submitted => Event::PromptSubmitted { act, proof: "hook".into() },
                 NotSubmitted => Event::DeliveryFailed { act, reason: "no composer".into() },
                 Stops(stop) => Event::AgentStopped { agent, stop },
@@ -251,7 +253,8 @@ fn a_limit_is_never_a_success_even_if_the_checks_would_pass() {
 
 #[test]
 fn an_agent_that_cannot_be_used_is_nobodys_fault() {
-    let table: [(&[Next], &str); 5] = [
+    let table: [(&[Next], &str); 6] = [
+        (&[Chosen("a"), NotStarted, Unseen], "choose -a"),
         (&[Chosen("a"), Passing(180), Unseen], "choose -a"),
         (&[Chosen("a"), Ready, NotSubmitted, Unseen], "choose -a"),
         (&[Chosen("a"), Ready, Passing(900), Unseen], "choose -a"),
@@ -548,6 +551,15 @@ fn a_restart_asks_again_for_what_was_under_way_and_counts_nothing_twice() {
         assert_eq!(play.actions[said..], [outbox.clone(), outbox].concat(), "with the same names");
         let play = play.go(&script[length..]);
         assert_eq!(play.run, straight.run);
+    }
+    // Nobody was there to hear of it: it has its whole time again.
+    let table: [(&[Next], u64); 4] =
+        [(&FIRST[..1], 180), (&FIRST[..2], 900), (&FIRST[..4], 120), (&FIRST, 3_600)];
+    for (script, secs) in table {
+        let mut play = Play::new(Policy::default()).go(script);
+        play.now = Timestamp(10_000_000);
+        let play = play.go(&[Restarts]);
+        assert_eq!(play.run.deadline(), Some(play.now.plus(Duration::from_secs(secs))));
     }
     let working = Play::new(Policy::default()).go(&[Chosen("a"), Ready, Submitted]);
     let said = working.said.len();

@@ -6,6 +6,7 @@
 //! doing something again does it once.
 
 mod actor;
+mod batch;
 mod breakers;
 mod checks;
 mod helper;
@@ -19,9 +20,10 @@ use std::time::Duration;
 
 use ostler_protocol::{ErrorKind, Problem, RunInfo, RunRequest};
 use ostler_store::shared::{Kind, SharedError, SharedStore, Swap};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
-use self::actor::{Command, RunActor};
+use self::actor::{Command, RunActor, Turn};
+use self::batch::Turnstile;
 pub(crate) use self::breakers::{providers, reset};
 use self::record::RunRecord;
 use crate::registry::Shared;
@@ -48,7 +50,7 @@ impl Default for Runs {
 #[derive(Debug, Default)]
 struct Known {
     handles: HashMap<String, Handle>,
-    batches: HashMap<String, Arc<Semaphore>>,
+    batches: HashMap<String, Turnstile>,
 }
 
 /// A ticket to a run's actor.
@@ -67,7 +69,7 @@ impl Runs {
     fn remove(&self, id: &str) {
         self.with(|known| {
             known.handles.remove(id);
-            known.batches.retain(|_, turnstile| Arc::strong_count(turnstile) > 1);
+            known.batches.retain(|_, turnstile| !turnstile.is_idle());
         });
     }
 
@@ -78,19 +80,19 @@ impl Runs {
     }
 
     /// The turnstile of a batch.
-    fn batch(&self, name: &str, parallel: u32) -> Arc<Semaphore> {
-        let new = || Arc::new(Semaphore::new(parallel.max(1) as usize));
-        self.with(|known| known.batches.entry(name.to_owned()).or_insert_with(new).clone())
+    fn batch(&self, name: &str, parallel: u32) -> Turnstile {
+        let width = usize::try_from(parallel).unwrap_or(usize::MAX);
+        self.with(|known| {
+            known.batches.entry(name.to_owned()).or_insert_with(|| Turnstile::new(width)).clone()
+        })
     }
 
     /// The run that an id, or the beginning of one, means.
     pub(crate) fn find(&self, id: &str) -> Option<Handle> {
         self.with(|known| {
             let mut meant = known.handles.iter().filter(|(known, _)| known.starts_with(id));
-            match (known.handles.get(id), meant.next(), meant.next()) {
-                (Some(handle), ..) | (None, Some((_, handle)), None) => Some(handle.clone()),
-                _ => None,
-            }
+            let only = meant.next().filter(|_| meant.next().is_none()).map(|(_, handle)| handle);
+            known.handles.get(id).or(only).cloned()
         })
     }
 
@@ -146,7 +148,7 @@ pub(crate) async fn resume(shared: Shared) {
         }
     }
     // Those under way keep their places in their batches; the others wait as before, the oldest first.
-    records.sort_by_key(|(record, _)| (record.is_queued(), record.created));
+    records.sort_by_key(|(record, _)| (record.is_queued(), record.created, record.request.id.clone()));
     for (record, version) in records {
         look_after(&shared, record, version);
     }
@@ -155,18 +157,22 @@ pub(crate) async fn resume(shared: Shared) {
 
 fn look_after(shared: &Shared, record: RunRecord, version: u64) -> Handle {
     let id = record.request.id.clone();
-    let permit = place(shared, &record);
-    let (actor, handle) = RunActor::new(shared.clone(), record, version, permit);
+    let turn = turn(shared, &record);
+    let (actor, handle) = RunActor::new(shared.clone(), record, version, turn);
     shared.runs.with(|known| known.handles.insert(id, handle.clone()));
     tokio::spawn(actor.run());
     handle
 }
 
-/// The place in its batch of a run that is under way.
-fn place(shared: &Shared, record: &RunRecord) -> Option<OwnedSemaphorePermit> {
-    let (name, parallel) = record.request.batch.as_ref()?;
-    let under_way = !record.is_queued() && !record.is_over();
-    under_way.then(|| shared.runs.batch(name, *parallel).try_acquire_owned().ok()).flatten()
+/// When it is a run's turn: one that is under way has its place already.
+fn turn(shared: &Shared, record: &RunRecord) -> Turn {
+    let Some((name, parallel)) = &record.request.batch else { return Turn::Free };
+    let turnstile = shared.runs.batch(name, *parallel);
+    match record.is_queued() {
+        true => Turn::Asked(turnstile.ask()),
+        false if record.is_over() => Turn::Free,
+        false => Turn::Place(turnstile.keep()),
+    }
 }
 
 /// A run from the record alone.

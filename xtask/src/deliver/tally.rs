@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
 use super::message::Message;
+use crate::agent::Delivery;
 
 /// What `ostler send` said of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,18 +138,51 @@ pub fn normal(text: &str) -> String {
     composed.trim_start_matches(BLANK).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Follows every message through the log. `adds` match what the agent puts around a prompt; a request without tools
-/// is the agent's own, unless it never offers any.
-pub fn fates(sent: &[Sent], log: &[Entry], adds: &[Regex], without_tools: bool) -> Vec<Fate> {
-    let texts: Vec<String> = sent.iter().map(|sent| normal(&sent.message.text)).collect();
+/// How an agent treats a prompt on its way to the model.
+#[derive(Debug, Default)]
+pub struct Manners {
+    /// What it puts around a prompt.
+    pub adds: Vec<Regex>,
+    /// What it makes of a text, and what is put in its place.
+    pub alike: Vec<(Regex, String)>,
+    /// A request without tools may be a prompt: it never offers any.
+    pub without_tools: bool,
+}
+
+impl Manners {
+    /// From what the rig knows of an agent.
+    pub fn new(delivery: &Delivery, without_tools: bool) -> Result<Self, regex::Error> {
+        let pair = |(pattern, text): &(String, String)| Ok((Regex::new(pattern)?, text.clone()));
+        Ok(Self {
+            adds: delivery.adds.iter().map(|pattern| Regex::new(pattern)).collect::<Result<_, _>>()?,
+            alike: delivery.alike.iter().map(pair).collect::<Result<_, _>>()?,
+            without_tools,
+        })
+    }
+
+    /// A text as it is compared.
+    fn normal(&self, text: &str) -> String {
+        let alike = |text: String, (from, to): &(Regex, String)| from.replace_all(&text, to).into_owned();
+        self.alike.iter().fold(normal(text), alike)
+    }
+
+    fn heard(&self, text: &str) -> String {
+        let bare = |text: String, add: &Regex| add.replace_all(&text, "").into_owned();
+        self.normal(&self.adds.iter().fold(text.to_owned(), bare))
+    }
+}
+
+/// Follows every message through the log.
+pub fn fates(sent: &[Sent], log: &[Entry], manners: &Manners) -> Vec<Fate> {
+    let texts: Vec<String> = sent.iter().map(|sent| manners.normal(&sent.message.text)).collect();
     let mut fates = vec![Fate::default(); sent.len()];
     let mut known: Vec<(usize, Vec<String>)> = Vec::new();
     for entry in log {
         let Event::Received { fresh, prompts, tools, .. } = &entry.event else { continue };
-        if fresh.is_empty() || (tools.is_empty() && !without_tools) {
+        if fresh.is_empty() || (tools.is_empty() && !manners.without_tools) {
             continue;
         }
-        let heard: Vec<String> = fresh.iter().map(|text| normal(&stripped(text, adds))).collect();
+        let heard: Vec<String> = fresh.iter().map(|text| manners.heard(text)).collect();
         // A request that is tried again is no second prompt.
         let request = (*prompts, heard);
         if known.contains(&request) {
@@ -186,10 +220,6 @@ pub fn fates(sent: &[Sent], log: &[Entry], adds: &[Regex], without_tools: bool) 
         known.push(request);
     }
     fates
-}
-
-fn stripped(text: &str, adds: &[Regex]) -> String {
-    adds.iter().fold(text.to_owned(), |text, add| add.replace_all(&text, "").into_owned())
 }
 
 /// Adds up.

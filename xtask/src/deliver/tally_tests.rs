@@ -15,7 +15,7 @@ fn heard(at: f64, prompts: usize, fresh: &[&str]) -> Entry {
 }
 
 fn counts(sent: &[Sent], log: &[Entry]) -> [usize; 7] {
-    let fates = fates(sent, log, &[], false);
+    let fates = fates(sent, log, &Manners::default());
     let Tally { lost, doubled, merged, corrupted, falsely, failed, first_try, .. } = tally(sent, &fates);
     [lost, doubled, merged, corrupted, falsely, failed, first_try]
 }
@@ -70,8 +70,10 @@ fn equal_messages_are_each_heard_once() {
 
 #[test]
 fn what_the_agent_adds_is_taken_away() {
-    let adds = [Regex::new(r"(?s)<note>.*</note>\s*").unwrap()];
-    let sent = [sent("tka", "tka", Said::Submitted)];
-    let fates = fates(&sent, &[heard(1.0, 1, &["<note>now</note>\n\ntka "])], &adds, false);
+    let adds = vec![r"(?s)<note>.*</note>\s*".into()];
+    let alike = vec![(r"@README\.md".into(), "@READ".into())];
+    let manners = Manners::new(&Delivery { adds, alike, ..Delivery::default() }, false).unwrap();
+    let sent = [sent("tka", "tka @READ", Said::Submitted)];
+    let fates = fates(&sent, &[heard(1.0, 1, &["<note>now</note>\n\ntka @README.md "])], &manners);
     assert_eq!(fates[0].times, 1);
 }

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use ostler_testkit::model_server::{Event, ModelServer};
+use ostler_testkit::model_server::{Entry, Event, ModelServer};
 use regex::Regex;
 
 use super::job::{Job, OUTCOME, Outcome, Part};
 use super::message::{self, Message};
 use super::race;
 use super::session::{await_heard, await_rest, send, start};
-use super::tally::{Said, Sent, fates, tally};
+use super::tally::{Manners, Said, Sent, fates, tally};
 use crate::agent::{Dialog, Places};
 use crate::driver::{Driver, home};
 use crate::stage::{CWD, HOME, OUT, prepare_home, prepare_project};
@@ -248,15 +248,9 @@ impl Trial<'_> {
 
     /// Waits for what is still to come, and counts.
     fn judge(&self, driver: &Driver, outcome: &mut Outcome) -> Result<()> {
-        let adds: Vec<Regex> = self
-            .job
-            .agent
-            .delivery
-            .adds
-            .iter()
-            .map(|pattern| Regex::new(pattern).context("what the agent adds is no regular expression"))
-            .collect::<Result<_>>()?;
-        let follow = || fates(&self.sent, &driver.exchanges(), &adds, self.job.agent.server.without_tools);
+        let agent = &self.job.agent;
+        let manners = Manners::new(&agent.delivery, agent.server.without_tools)?;
+        let follow = || fates(&self.sent, &unfolded(driver.exchanges()), &manners);
         let missing = |said: &Said| matches!(said, Said::Submitted | Said::Waiting(_));
         let _ = driver.until("the last message is heard", 20.0, || {
             let all = self
@@ -281,6 +275,21 @@ impl Trial<'_> {
         outcome.messages = self.sent.iter().cloned().zip(fates).collect();
         Ok(())
     }
+}
+
+/// The log with the contents of files that messages were put into, where prompts only say where they are.
+fn unfolded(mut log: Vec<Entry>) -> Vec<Entry> {
+    for entry in &mut log {
+        let Event::Received { fresh, .. } = &mut entry.event else { continue };
+        for text in fresh {
+            let file =
+                text.split_once("Read the file ").and_then(|(_, rest)| rest.split_once(" and do what"));
+            if let Some(contents) = file.and_then(|(file, _)| std::fs::read_to_string(file).ok()) {
+                *text = contents;
+            }
+        }
+    }
+    log
 }
 
 /// Leaves each dialog alone for a while, then answers it; returns whether the first was answered before.
@@ -312,8 +321,7 @@ fn turn_end(driver: &Driver, heard: f64) -> Option<f64> {
         .filter(|entry| matches!(entry.event, Event::Received { turn: Some(other), .. } if other == turn))
         .map(|entry| entry.exchange)
         .collect();
-    let last = |entry: &&ostler_testkit::model_server::Entry| {
-        exchanges.contains(&entry.exchange) && matches!(entry.event, Event::LastByte { .. })
-    };
+    let last =
+        |entry: &&Entry| exchanges.contains(&entry.exchange) && matches!(entry.event, Event::LastByte { .. });
     log.iter().rfind(last).map(|entry| entry.at)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The times of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Between the end of the text and Enter: some agents take an Enter that follows too fast for a line break.
+    /// Between seeing the text and Enter: some agents take an Enter that follows too fast for a line break, or ignore it.
     pub enter_delay: Duration,
     /// Text that is not seen after this, in a composer at rest, is missing.
     pub look: Duration,

@@ -128,6 +128,9 @@ pub struct At<T> {
 pub struct TurnRecord {
     /// A turn is open, or the last one was closed.
     pub open: Option<At<bool>>,
+    /// When that turn was begun.
+    #[serde(skip)]
+    pub begun: Option<Timestamp>,
     /// It waits for a person.
     pub asked: Option<At<Asking>>,
     /// How the last turn failed.
@@ -142,7 +145,7 @@ impl TurnRecord {
         let open = |open| Some(At { what: open, at: now });
         match fact {
             Fact::PromptSubmitted { .. } | Fact::TurnStarted => {
-                *self = Self { open: open(true), ..Self::default() };
+                *self = Self { open: open(true), begun: Some(now), ..Self::default() };
             }
             Fact::ToolStarted { .. } | Fact::TurnProgressed | Fact::Compacting | Fact::Retrying { .. } => {
                 self.open = open(true);
@@ -154,7 +157,8 @@ impl TurnRecord {
             }
             Fact::Asked { kind } => self.asked = Some(At { what: *kind, at: now }),
             Fact::TurnEnded { background } => {
-                *self = Self { open: open(false), background: *background, ..Self::default() };
+                let (begun, background) = (self.begun, *background);
+                *self = Self { open: open(false), begun, background, ..Self::default() };
             }
             Fact::Interrupted | Fact::IdleNotified => {
                 self.open = open(false);
@@ -176,6 +180,7 @@ impl TurnRecord {
     /// The same, learnt at another moment.
     pub(super) fn learnt(self, now: Timestamp) -> Self {
         Self {
+            begun: None,
             open: self.open.map(|open| At { at: now, ..open }),
             asked: self.asked.map(|asked| At { at: now, ..asked }),
             failed: self.failed.map(|failed| At { at: now, ..failed }),

@@ -132,6 +132,12 @@ impl Detector {
             let over = idle.max(open.at).plus(millis(self.settings.interrupt_confirm_ms));
             return (now < over).then(|| weighed.again(over));
         }
+        // Word comes late: this is the end of a turn from before the last prompt, and the screen knows more.
+        let began = record.begun.unwrap_or(open.at);
+        let newer = self.prompted.as_ref().is_some_and(|prompted| prompted.at > began);
+        if newer && (self.knows(State::Working) || self.own_idle().is_some()) {
+            return None;
+        }
         if let Some((finding, seen)) = self.reading.find(State::Working).zip(self.seen.working) {
             let believed = seen.max(open.at).plus(millis(self.settings.contradiction_ms));
             if now >= believed {

@@ -14,11 +14,15 @@ use crate::session::{Command, SessionHandle, Standing};
 
 /// A state that would end a turn is looked at again after this: an agent may rest for a moment between two tools.
 const SETTLE: Duration = Duration::from_millis(150);
+/// The same where the agent itself says so: it knows whether it rests.
+const SETTLE_SHORT: Duration = Duration::from_millis(50);
 /// The same where nothing definite speaks for it.
 const SETTLE_LONG: Duration = Duration::from_millis(600);
 /// An agent that has a prompt and has been idle since before it for this long did its work unseen: while nobody
 /// watched, or faster than anybody can see.
 const UNSEEN: Duration = Duration::from_secs(10);
+/// A screen that was found again is understood by then.
+const CATCHING_UP: Duration = Duration::from_secs(3);
 /// A dialog that the policy answers is gone by then.
 const DIALOG: Duration = Duration::from_secs(3);
 
@@ -37,8 +41,13 @@ pub(super) enum Given {
     Nothing,
     /// Something is on its way.
     Delivering,
-    /// A prompt, which was sent at this moment.
-    Prompt { sent: Timestamp },
+    /// A prompt.
+    Prompt {
+        /// When it was sent.
+        sent: Timestamp,
+        /// When the agent had it.
+        taken: Option<Timestamp>,
+    },
 }
 
 /// Watches an agent until it has ended or nobody listens. `blocked` is what the run believes already.
@@ -52,7 +61,7 @@ pub(super) async fn mind(
     let mut state = handle.state.clone();
     let mut ready = *given.borrow() != Given::Nothing;
     let mut stopped_for = None;
-    let mut prompted = None;
+    let understood = clock::now().plus(CATCHING_UP);
     let mut spent = Usage::default();
     loop {
         state.mark_unchanged();
@@ -86,11 +95,15 @@ pub(super) async fn mind(
         } else if !ready && is_ready(&standing) {
             ready = true;
             Some(Event::AgentReady { agent })
-        } else if let (Given::Prompt { sent }, Some(stop)) = (has, stop(&standing)) {
-            let wait = if standing.confidence >= 0.9 { SETTLE } else { SETTLE_LONG };
-            let (_, seen) = *prompted
-                .insert(prompted.filter(|(known, _)| *known == sent).unwrap_or((sent, clock::now())));
-            let due = if standing.since < sent { seen.plus(UNSEEN) } else { standing.since.plus(wait) };
+        } else if let (Given::Prompt { sent, taken }, Some(stop)) = (has, stop(&standing)) {
+            let wait = match standing.confidence {
+                // What went wrong may be told more exactly in a moment.
+                0.97.. if standing.state == State::Idle => SETTLE_SHORT,
+                0.9.. => SETTLE,
+                _ => SETTLE_LONG,
+            };
+            let unseen = taken.unwrap_or(sent).plus(UNSEEN).max(understood);
+            let due = if standing.since < sent { unseen } else { standing.since.plus(wait) };
             if stopped_for == Some(sent) {
                 None
             } else if clock::now() < due {

@@ -190,8 +190,14 @@ fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Looks at the tree, and keeps what was seen under this number.
-pub(super) async fn look(shared: &Shared, id: &str, cwd: &Path, number: u32) -> Option<u32> {
-    let snapshot = ostler_work::snapshot(cwd, &exclude(shared, cwd), Limits::default()).await;
+pub(super) async fn look(
+    shared: &Shared,
+    id: &str,
+    cwd: &Path,
+    exclude: &Exclude,
+    number: u32,
+) -> Option<u32> {
+    let snapshot = ostler_work::snapshot(cwd, exclude, Limits::default()).await;
     let snapshot =
         snapshot.inspect_err(|error| tracing::warn!(run = id, %error, "the tree is not observed")).ok()?;
     let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));

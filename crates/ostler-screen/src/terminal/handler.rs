@@ -9,6 +9,7 @@ use alacritty_terminal::vte::ansi::{
     KeyboardModesApplyBehavior, LineClearMode, Mode, NamedPrivateMode, PrivateMode, StandardCharset,
     TabulationClearMode,
 };
+use unicode_normalization::char::is_combining_mark;
 use unicode_width::UnicodeWidthChar;
 
 use super::Terminal;
@@ -77,12 +78,13 @@ impl Terminal {
         &grid[grid.cursor.point.line][self.column_before_cursor()]
     }
 
-    /// Whether a character becomes part of the one before it: a joined emoji, or the colour of its skin.
+    /// Whether a character becomes part of the one before it: a vowel sign, a joined emoji, or the colour of its skin.
     ///
-    /// Programs count such a sequence as one character of two columns, and draw what follows accordingly.
+    /// Programs count such a sequence as one character, and draw what follows accordingly. A terminal that takes more
+    /// columns for it breaks their frames; one that takes fewer does not.
     fn joins(&self, character: char) -> bool {
         if character < '\u{2190}' || character.width() != Some(2) {
-            return false;
+            return character.width() == Some(1) && is_combining_mark(character);
         }
         let cell = self.cell_before_cursor();
         let joined = cell.zerowidth().and_then(<[char]>::last) == Some(&JOINER);

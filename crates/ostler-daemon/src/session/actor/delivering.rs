@@ -90,7 +90,7 @@ impl Actor {
     pub(super) fn context_for_hook(&self) -> Option<(u64, String)> {
         let waits = |open: &&Open| open.delivery.awaits_hook() && open.message.proof == Proof::Queued;
         let open = self.deliveries.open.values().find(waits)?;
-        Some((open.message.seq, open.text.to_string()))
+        Some((open.message.seq, open.plain.to_string()))
     }
 
     /// The hook has the context.
@@ -170,12 +170,11 @@ impl Actor {
         if (text.len() <= limit && !broken) || open.by_file {
             return;
         }
-        match by_file::put(self.dir.path(), &open.message.id, text) {
+        match by_file::put(self.dir.path(), &open.message.id, open.plain.as_str()) {
             Ok(pointer) => {
-                open.plain = pointer.clone();
-                open.text = pointer;
-                open.body = Body::new(open.text.as_str());
+                open.plain = pointer;
                 open.by_file = true;
+                open.learn(&self.known.agent.preset.input);
             }
             Err(error) => tracing::warn!(%error, "a long message has no file, and is typed as it is"),
         }
@@ -199,6 +198,14 @@ impl Actor {
         }
     }
 
+    /// Whether an earlier text may stand where the next one would be typed.
+    fn is_unsure(&self) -> bool {
+        self.deliveries
+            .unsure
+            .as_ref()
+            .is_some_and(|before| Prompt::at_cursor(&self.output.screen) != *before)
+    }
+
     /// What can be seen of a message now.
     fn view(&self, order: u64, situation: Situation) -> Option<View> {
         let open = self.deliveries.open.get(&order)?;
@@ -210,17 +217,21 @@ impl Actor {
         } else {
             self.observer.composer()
         };
-        let earlier: Vec<_> = self.deliveries.recent.iter().map(|recent| recent.body.clone()).collect();
+        // What was put back matters only to a message that waits for an empty composer.
+        let drafted = composer.is_some_and(|composer| composer.draft) && open.delivery.is_waiting();
+        let recent = self.deliveries.recent.iter().filter(|_| drafted);
+        let earlier: Vec<Body> = recent.map(|recent| recent.body.clone()).collect();
         let sight = match composer {
             Some(composer) => {
                 let mark = self.deliveries.placeholder.as_ref();
                 open.body.sight(screen, &self.known.book, composer, mark, &earlier)
             }
             None if self.known.book.knows_composer() => Sight::Hidden,
+            None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
             None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
         };
+        let is_repeated = self.deliveries.recent.iter().any(|recent| recent.body.reads_like(&open.body));
         // Nothing was typed for this message yet: an equal one before it was put back.
-        let is_repeated = earlier.iter().any(|earlier| earlier.reads_like(&open.body));
         let is_earlier = sight == Sight::Ours && open.delivery.attempts() == 0 && is_repeated;
         let sight = if is_earlier { Sight::Earlier } else { sight };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);

@@ -19,7 +19,7 @@ impl Actor {
         if !essential || open.message.terms.raw {
             return;
         }
-        let (id, text) = (open.message.id.clone(), open.text.to_string());
+        let (id, text) = (open.message.id.clone(), open.plain.to_string());
         let due = open.delivery.attempts() >= FILE_AFTER || last;
         if due && !self.in_file {
             let (session, context, at) = (self.record.start.id.clone(), text.clone(), clock::now());

@@ -10,7 +10,7 @@ use crate::cli::Run;
 use crate::client;
 use crate::error::{CommandError, Kind};
 
-#[expect(clippy::needless_pass_by_value, reason = "errors and texts are made for it")]
+#[expect(clippy::needless_pass_by_value, reason = "for errors on their way")]
 fn usage(error: impl ToString) -> CommandError {
     CommandError::new(Kind::Usage, error.to_string())
 }

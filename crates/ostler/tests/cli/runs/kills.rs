@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::world::World;
-use crate::support::{PATIENCE, until};
+use super::world::{World, reasons};
+use crate::support::{PATIENCE, is_running, pid, until};
 
 /// Runs that go on at a time.
 const AT_ONCE: usize = 3;
@@ -34,7 +34,9 @@ fn begin(world: &World, number: usize) -> Kept {
     let project = format!("p{number}");
     let cwd = world.project(&project);
     let agents = ["steady", "plain", "mortal,steady"][number % 3];
-    let check = "grep -q good out.txt || { echo 'error: it is bad' >&2; exit 1; }";
+    // Else only the first of them would have an agent that dies.
+    world.run(&["providers", "reset"]).ok();
+    let check = "sleep 0.2; grep -q good out.txt || { echo 'error: it is bad' >&2; exit 1; }";
     let args = ["run", "Do it.", "--agent", agents, "--check", check, "--cwd", &cwd, "--detach"];
     Kept { id: world.run(&args).ok().trim().to_owned(), project, agents }
 }
@@ -93,7 +95,7 @@ fn a_daemon_killed_at_random_moments_ends_every_run_right() {
         }
         let daemon = world.home.daemon_pid();
         // The moment of the kill is what this test is about: any, from taking up the runs to deep in their work.
-        let moment = Instant::now() + Duration::from_millis(below(900));
+        let moment = Instant::now() + Duration::from_millis(below(1_500));
         while Instant::now() < moment {
             std::thread::yield_now();
         }
@@ -115,4 +117,70 @@ fn a_daemon_killed_at_random_moments_ends_every_run_right() {
     }
     println!("{begun} runs through {kills} kills");
     world.await_quiet();
+}
+
+/// Begins a run, and kills the daemon when its agent is at work. Returns the run's id and the agent's process.
+fn abandon(world: &World, agents: &str) -> (String, u32) {
+    let args = ["run", "Do it.", "--agent", agents, "--check", "cat out.txt", "--detach"];
+    let id = world.run(&args).ok().trim().to_owned();
+    world.await_state(&id, "working");
+    let session = world.json(&["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
+    let agent = pid(&world.home.status(&session)["pid"]);
+    world.home.kill_daemon();
+    (id, agent)
+}
+
+#[test]
+fn what_an_agent_did_while_nobody_looked_is_found() {
+    let world = World::new();
+    for (name, flags) in [("told", "--status"), ("seen", "")] {
+        world.agent(name, flags, &["!work 500ms !write out.txt 1 !say done"]);
+        let (id, _) = abandon(&world, name);
+        let log = world.path(&format!("project.{name}.log"));
+        until("it is done", || std::fs::read_to_string(&log).unwrap().contains("\"done\"").then_some(()));
+        let run = world.json(&["runs", "wait", &id, "--json"]);
+        assert_eq!((&run["state"], &run["files"]["created"]), (&json!("done"), &json!(["out.txt"])));
+        assert_eq!(world.prompts(name).len(), 1);
+        std::fs::remove_file(world.path("project/out.txt")).unwrap();
+    }
+}
+
+#[test]
+fn an_agent_that_died_while_nobody_looked_is_not_waited_for() {
+    let world = World::new();
+    world.agent("mortal", "", &["!work 500ms !crash"]);
+    world.agent("good", "--status", &["!write out.txt 1 !say done"]);
+    let (id, agent) = abandon(&world, "mortal,good");
+    until("it is dead", || (!is_running(agent)).then_some(()));
+    let run = world.json(&["runs", "wait", &id, "--json"]);
+    let ends = [("mortal".into(), "agent crashed (signal 9)".into()), ("good".into(), "idle".into())];
+    assert_eq!(reasons(&run), ends);
+    assert_eq!(world.breaker("mortal").1, "crash");
+}
+
+#[test]
+fn a_batch_keeps_its_order_and_its_width_through_a_kill() {
+    let world = World::new();
+    world.scripted(
+        "a",
+        "--status",
+        &json!([{ "do": "!work 700ms !write out.txt 1 !say done", "repeat": true }]),
+    );
+    let task = |id: &str| {
+        format!("[[tasks]]\nid = \"{id}\"\ninstructions = \"x\"\nagents = [\"a\"]\nchecks = [\"true\"]\n")
+    };
+    let file = world.path("tasks.toml");
+    std::fs::write(&file, ["one", "two", "three"].map(task).concat()).unwrap();
+    let begun = world.json(&["run", "--task", file.to_str().unwrap(), "--detach", "--json"]);
+    let ids: Vec<&str> = begun.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
+    for id in &ids {
+        world.await_state(id, "working");
+        world.home.kill_daemon();
+    }
+    let runs: Vec<Value> = ids.iter().map(|id| world.json(&["runs", "wait", id, "--json"])).collect();
+    let time = |run: &Value, name: &str| run["attempts"][0][name].as_u64().unwrap();
+    for pair in runs.windows(2) {
+        assert!(time(&pair[0], "ended") <= time(&pair[1], "started"), "{runs:#?}");
+    }
+    assert_eq!(world.prompts("a").len(), 3);
 }

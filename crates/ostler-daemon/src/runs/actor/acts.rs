@@ -1,0 +1,245 @@
+//! What a run asks for, done.
+
+use std::time::Duration;
+
+use ostler_core::run::{Act, AgentId, Changes, Context, Event, Stop};
+use ostler_core::{Proof, SessionName, State, Timestamp};
+use ostler_protocol::{OsText, SendTerms, StartRequest, StartupRequest};
+use ostler_work::Limits;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::super::checks;
+use super::super::helper::{self, Answer, Question};
+use super::super::minder::{Given, News, mind};
+use super::super::record::{environment, exclude, look, seen, short};
+use super::{BACKLOG, Back, GRACE_MS, Minded, RunActor};
+use crate::registry::Shared;
+use crate::session::{Command as SessionCommand, SendCommand, SessionHandle};
+use crate::{start, stop};
+
+/// Size of an agent's terminal.
+const SIZE: (u16, u16) = (120, 40);
+
+impl RunActor {
+    /// The request that starts an agent; the same for the same act.
+    fn start_request(&self, act: Act, provider: &str) -> StartRequest {
+        let request = &self.record.request;
+        let name = format!("{}-{}-{}", request.task, short(&request.id), act.step);
+        StartRequest {
+            id: self.record.session_id(act),
+            program: OsText::from(provider),
+            args: Vec::new(),
+            agent: None,
+            hooks: true,
+            name: Some(SessionName::for_program(&name)),
+            cwd: request.cwd.clone(),
+            env: environment(&self.shared, &request.id),
+            extra_env: Vec::new(),
+            cols: SIZE.0,
+            rows: SIZE.1,
+            record: 0,
+            open_files: 0,
+            umask: 0o022,
+            startup: StartupRequest::default(),
+            trust: request.trust,
+            unattended: request.unattended,
+        }
+    }
+
+    pub(super) fn start_agent(&mut self, act: Act, provider: &str) {
+        let (shared, back) = (self.shared.clone(), self.back.clone());
+        let request = self.start_request(act, provider);
+        let id = request.id.clone();
+        self.starts.spawn(async move {
+            let started = start::start(&shared, request).await;
+            let told = match (started, shared.sessions.get(&id)) {
+                (Ok(_), Some(handle)) => Back::Started { agent: act, handle },
+                // It ended while nobody looked.
+                (Ok(_), None) => Back::Ended { agent: act, stop: ending(&shared, &id).await },
+                (Err(problem), _) => {
+                    tracing::warn!(
+                        session = id,
+                        problem = problem.message,
+                        "an agent of a run cannot be started"
+                    );
+                    Back::NotStarted { agent: act, reason: problem.message }
+                }
+            };
+            let _ = back.send(told).await;
+        });
+    }
+
+    /// After a restart: the agent that is there is minded again.
+    pub(super) fn take_up_agent(&mut self) {
+        let Some((agent, _)) = self.record.run.agent() else { return };
+        if let Some(handle) = self.shared.sessions.get(&self.record.session_id(agent)) {
+            let run = &self.record.run;
+            let given = match self.record.sent {
+                _ if run.is_starting() => Given::Nothing,
+                Some(sent) if run.is_working() => Given::Prompt { sent, taken: run.prompted_at() },
+                _ => Given::Delivering,
+            };
+            self.mind(agent, handle, given);
+        }
+    }
+
+    /// After a restart: an agent that is not there has ended meanwhile.
+    pub(super) async fn look_for_agent(&mut self) {
+        let Some((agent, _)) = self.record.run.agent() else { return };
+        if !self.record.run.is_starting() && !self.agents.contains_key(&agent) {
+            let stop = ending(&self.shared, &self.record.session_id(agent)).await;
+            self.handle(Event::AgentStopped { agent, stop }).await;
+        }
+    }
+
+    pub(super) fn mind(&mut self, agent: AgentId, handle: SessionHandle, given: Given) {
+        if self.agents.contains_key(&agent) {
+            return;
+        }
+        let (sender, receiver) = watch::channel(given);
+        let (news, mut inbox) = mpsc::channel(BACKLOG);
+        tokio::spawn(mind(agent, handle.clone(), receiver, self.record.run.is_blocked(), news));
+        let back = self.back.clone();
+        tokio::spawn(async move {
+            while let Some(news) = inbox.recv().await {
+                if back.send(Back::News(news)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        self.agents.insert(agent, Minded { handle, given: sender });
+    }
+
+    pub(super) async fn deliver(
+        &mut self,
+        act: Act,
+        agent: AgentId,
+        context: Option<Context>,
+        prompt: String,
+    ) {
+        let before = context.as_ref().map_or("", |context| context.text.as_str());
+        let text = format!("{before}{prompt}");
+        let Some(minded) = self.agents.get(&agent) else {
+            let stop = ending(&self.shared, &self.record.session_id(agent)).await;
+            return Box::pin(self.handle(Event::AgentStopped { agent, stop })).await;
+        };
+        let (queued, recorded) = oneshot::channel();
+        let (settled, outcome) = oneshot::channel();
+        let command = SendCommand {
+            id: self.record.message_id(act),
+            body: text.into_bytes(),
+            terms: SendTerms { sender: "run".into(), ..SendTerms::default() },
+            wait: Proof::Submitted,
+            queued,
+            settled,
+        };
+        let (handle, back) = (minded.handle.clone(), self.back.clone());
+        minded.given.send_replace(Given::Delivering);
+        tokio::spawn(async move {
+            let told = handle.tell(SessionCommand::Send(Box::new(command))).await;
+            let accepted = if told.is_ok() { recorded.await.ok() } else { None };
+            let reason = match accepted {
+                Some(Ok(message)) => {
+                    let message =
+                        if message.proof >= Proof::Submitted { Some(message) } else { outcome.await.ok() };
+                    let Some(message) = message else { return };
+                    if message.proof >= Proof::Submitted {
+                        let proof = message
+                            .evidence
+                            .last()
+                            .cloned()
+                            .unwrap_or_else(|| message.proof.as_str().to_owned());
+                        let sent = Timestamp(u64::try_from(message.created.as_millisecond()).unwrap_or(0));
+                        let _ = back.send(Back::Submitted { act, agent, proof, sent }).await;
+                        return;
+                    }
+                    message.failure.unwrap_or_else(|| "the agent did not take it".into())
+                }
+                Some(Err(problem)) => problem.message,
+                // The session is gone; its minder says so.
+                None => return,
+            };
+            // So does it for a program that has ended, and it knows how.
+            let standing = handle.ask(SessionCommand::Standing).await;
+            if standing.is_ok_and(|standing| standing.state != State::Exited) {
+                let _ = back.send(Back::NotSubmitted { act, reason }).await;
+            }
+        });
+    }
+
+    pub(super) fn observe(&self, act: Act) {
+        let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
+        let (id, before) = (self.record.request.id.clone(), self.record.tree);
+        tokio::spawn(async move {
+            let exclude = exclude(&shared, &cwd);
+            let before = before.and_then(|number| seen(&shared, &id, number));
+            let changes = async {
+                ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
+            };
+            // At the same time: each asks git several times.
+            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, &exclude, act.step));
+            let changes = changes.map(|changes| Changes {
+                created: changes.created,
+                modified: changes.updated,
+                deleted: changes.deleted,
+                more: 0,
+            });
+            let _ = back.send(Back::Observed { act, changes, tree }).await;
+        });
+    }
+
+    pub(super) fn check(&self, act: Act) {
+        let (back, cwd) = (self.back.clone(), self.record.cwd());
+        let request = &self.record.request;
+        let wanted = request.checks.clone();
+        let env = environment(&self.shared, &request.id);
+        let limit = Duration::from_secs(request.policy.check_secs);
+        tokio::spawn(async move {
+            let results = checks::run(&wanted, act.attempt, &cwd, &env, limit).await;
+            let _ = back.send(Back::Checked { act, results }).await;
+        });
+    }
+
+    pub(super) fn ask_helper(&self, act: Act, context: Option<Context>, prompt: String) {
+        let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
+        let request = &self.record.request;
+        let question = Question {
+            agents: request.helper.iter().chain(&request.agents).cloned().collect(),
+            context: context.map(|context| context.text).unwrap_or_default(),
+            task: prompt,
+            criteria: request.criteria.clone(),
+            env: environment(&self.shared, &request.id),
+            limit: Duration::from_secs(request.policy.helper_secs),
+        };
+        tokio::spawn(async move {
+            let event = match helper::ask(&shared, &cwd, question).await {
+                Ok(Answer { verified, findings }) => Event::HelperAnswered { act, verified, findings },
+                Err(reason) => Event::HelperFailed { act, reason },
+            };
+            let _ = back.send(Back::News(News::Event(event))).await;
+        });
+    }
+
+    pub(super) fn stop_agent(&mut self, agent: AgentId) {
+        self.agents.remove(&agent);
+        let (shared, session) = (self.shared.clone(), self.record.session_id(agent));
+        if shared.sessions.get(&session).is_some() {
+            tokio::spawn(async move {
+                if let Err(problem) = stop::stop(&shared, &session, GRACE_MS).await {
+                    tracing::warn!(session, problem = problem.message, "an agent of a run is not stopped");
+                }
+            });
+        }
+    }
+}
+
+/// How an agent ended that is not there any more.
+async fn ending(shared: &Shared, session: &str) -> Stop {
+    let id = session.to_owned();
+    let found = shared.store.run(move |store| store.session(&id)).await;
+    let ending = found.ok().flatten().and_then(|session| session.ending);
+    match ending.map(|ending| (ending.status, ending.signal)) {
+        Some((status, signal)) if status.is_some() || signal.is_some() => Stop::Exited { status, signal },
+        _ => Stop::Lost,
+    }
+}
