@@ -246,11 +246,11 @@ impl Body {
     pub fn echoes(&self, screen: &Screen, above: usize) -> usize {
         let whole = self.essence.as_str();
         let head: String = whole.chars().take(GLIMPSE).collect();
-        // A few letters stand everywhere.
-        if head.chars().count() < TELLING {
-            return 0;
-        }
         let rows = u16::try_from(above).unwrap_or(u16::MAX).min(screen.size().rows);
+        // A few letters stand everywhere; in a row of their own they are meant.
+        if head.chars().count() < TELLING {
+            return (0..rows).filter(|row| !head.is_empty() && self.read(screen, *row) == head).count();
+        }
         let seen: String = (0..rows).map(|row| self.read(screen, row)).collect();
         seen.matches(head.as_str()).count()
     }

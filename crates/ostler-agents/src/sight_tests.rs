@@ -35,6 +35,7 @@ fn a_text_is_recognised_however_it_is_laid_out() {
         ("a long line that is wrapped somewhere", &["a long line that is wra", "pped somewhere"]),
         ("cafe\u{301} │ ok", &["café | ok"]),
         ("!?", &["!?"]),
+        ("!?", &["!?             │"]),
         ("🦀", &["🦀"]),
         // Programs and terminals measure joined letters differently.
         ("हिन्दी ไทย and latin", &["हिन्दไทย and latin"]),
@@ -63,6 +64,7 @@ fn a_mark_stands_for_a_text_of_its_size() {
     assert_eq!(sight(&text, &["[Pasted text #1 +26 lines]"], &[]), Sight::Ours);
     assert_eq!(sight(&text, &["[Pasted text #1 +27 lines]"], &[]), Sight::Ours, "lines, not breaks");
     assert_eq!(sight(&text, &["[Pasted text #1 +29 lines]"], &[]), Sight::Foreign);
+    assert_eq!(sight(&text, &["[Pasted text #1 +25 lines]"], &[]), Sight::Foreign, "a line is missing");
     assert_eq!(sight(&text, &["[Pasted text #1 +26 lines] more"], &[]), Sight::Foreign);
     assert_eq!(sight(&text, &["[Pasted text #1]"], &[]), Sight::Ours);
     assert_eq!(sight("short", &["[Pasted text #1]"], &[]), Sight::Foreign);
@@ -87,6 +89,9 @@ fn echoes_are_counted() {
     screen.feed(b"> go on\r\n\r\n> go on\r\nreply\r\n");
     let body = Body::new("go on");
     assert_eq!((body.echoes(&screen, 10), body.echoes(&screen, 2), body.echoes(&screen, 0)), (2, 1, 0));
+    screen.feed(b"I will go on with it, and tell when it is done\r\n");
+    assert_eq!(body.echoes(&screen, 10), 2, "a few letters count in a row of their own");
+    assert_eq!(Body::new("tell when it is done").echoes(&screen, 10), 1);
 }
 
 #[test]

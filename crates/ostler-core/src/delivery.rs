@@ -546,7 +546,11 @@ impl Delivery {
             Sight::Part if self.attempts > 0 => self.begin_clearing(now),
             Sight::Earlier => self.begin_clearing(now),
             // Where no composer is known, it may be the question that the text answers.
-            Sight::Ours | Sight::Part | Sight::Foreign if self.policy.has_composer => {
+            Sight::Ours | Sight::Part if self.policy.has_composer => {
+                self.shut = Some(Shut::Draft);
+                Vec::new()
+            }
+            Sight::Foreign if self.policy.has_composer || self.mode != Mode::Now => {
                 self.shut = Some(Shut::Draft);
                 Vec::new()
             }

@@ -127,6 +127,9 @@ pub(super) struct Deliveries {
     pub(super) inspecting: bool,
     /// When it was last decided which message is next.
     chosen: Timestamp,
+    /// Where the cursor was before a text was typed of which it cannot be told what became, if no composer is known:
+    /// while it is elsewhere, that text may stand there.
+    pub(super) unsure: Option<Prompt>,
 }
 
 impl Deliveries {

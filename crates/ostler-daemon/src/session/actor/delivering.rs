@@ -198,6 +198,14 @@ impl Actor {
         }
     }
 
+    /// Whether an earlier text may stand where the next one would be typed.
+    fn is_unsure(&self) -> bool {
+        self.deliveries
+            .unsure
+            .as_ref()
+            .is_some_and(|before| Prompt::at_cursor(&self.output.screen) != *before)
+    }
+
     /// What can be seen of a message now.
     fn view(&self, order: u64, situation: Situation) -> Option<View> {
         let open = self.deliveries.open.get(&order)?;
@@ -219,10 +227,11 @@ impl Actor {
                 open.body.sight(screen, &self.known.book, composer, mark, &earlier)
             }
             None if self.known.book.knows_composer() => Sight::Hidden,
+            None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
             None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
         };
+        let is_repeated = self.deliveries.recent.iter().any(|recent| recent.body.reads_like(&open.body));
         // Nothing was typed for this message yet: an equal one before it was put back.
-        let is_repeated = earlier.iter().any(|earlier| earlier.reads_like(&open.body));
         let is_earlier = sight == Sight::Ours && open.delivery.attempts() == 0 && is_repeated;
         let sight = if is_earlier { Sight::Earlier } else { sight };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);

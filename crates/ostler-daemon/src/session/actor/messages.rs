@@ -258,6 +258,7 @@ impl Actor {
             self.deliveries.in_hand = None;
         }
         if !message.terms.raw {
+            self.deliveries.unsure = open.prompt.filter(|_| message.state != MessageState::Delivered);
             self.deliveries.remember(recent(message, open.body));
         }
     }
