@@ -335,6 +335,7 @@ fn a_line_is_taken_when_the_program_has_read_it() {
             (0, Event::Looked, hidden),
             (1, cooked(0), hidden),
             (5, Event::Typed, hidden),
+            (10, Event::Looked, echo),
             (160, Event::Looked, echo),
             (165, Event::Typed, echo),
             (166, cooked(5), echo),
