@@ -343,9 +343,9 @@ fn a_line_is_taken_when_the_program_has_read_it() {
     );
     let enter = (160, Action::Type(Write::Enter));
     assert_eq!(done[4..], [enter, (165, Action::Inspect)], "{done:?}");
-    assert_eq!(delivery.deadline(), Some(Timestamp(316)));
-    let done = play(&mut delivery, &[(316, Event::Looked, echo), (317, cooked(0), echo)]);
-    assert_eq!(done, [(316, Action::Inspect), (317, Action::Prove(Proof::Submitted, Because::LineRead))]);
+    assert_eq!(delivery.deadline(), Some(Timestamp(266)));
+    let done = play(&mut delivery, &[(266, Event::Looked, echo), (267, cooked(0), echo)]);
+    assert_eq!(done, [(266, Action::Inspect), (267, Action::Prove(Proof::Submitted, Because::LineRead))]);
 }
 
 /// An agent whose composer works as agents' do, with moods.
