@@ -209,7 +209,11 @@ impl Actor {
                 let mark = self.deliveries.placeholder.as_ref();
                 open.body.sight(screen, &self.known.book, composer, mark, &earlier)
             }
-            None if self.known.book.knows_composer() => Sight::Hidden,
+            // It is drawn as nobody foresaw; but an agent at rest shows the text, and its end is where the cursor is.
+            None if self.known.book.knows_composer() => {
+                let at_rest = situation.state == State::Idle && open.delivery.is_looking();
+                if at_rest { open.body.sight_at_cursor(screen) } else { Sight::Hidden }
+            }
             None => open.body.sight_at_cursor(screen),
         };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
