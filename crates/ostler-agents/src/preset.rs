@@ -257,6 +257,8 @@ pub struct ComposerSpec {
     pub above: Option<String>,
     /// The row below it, if it has a frame.
     pub below: Option<String>,
+    /// What its further rows look like, if it has no frame below: then a blank row above the cursor does not end it.
+    pub more: Option<String>,
     /// What its rows look like when nothing was written, apart from faint text.
     pub empty: Option<String>,
     /// The cursor is in it whenever it can be written in.

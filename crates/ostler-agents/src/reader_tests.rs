@@ -150,6 +150,17 @@ fn a_composer_is_found_in_its_frame() {
 }
 
 #[test]
+fn a_blank_row_above_the_cursor_does_not_end_a_composer_without_a_frame() {
+    let open = "row = '^>', more = '^  ', has_cursor = true";
+    let drawn = "said\r\n\r\n>\r\n  one\r\n\r\n  two\r\n\r\n  a footer\x1b[6;6H";
+    assert_eq!(composer(open, &mut screen(9, drawn)), Some((2..6, 2..6, true)));
+    assert_eq!(composer("row = '^>', has_cursor = true", &mut screen(9, drawn)), None);
+    // Something else lies between, or a dialog hides the cursor.
+    assert_eq!(composer(open, &mut screen(9, &drawn.replace("  one", "one"))), None);
+    assert_eq!(composer(open, &mut screen(9, &format!("{drawn}\x1b[?25l"))), None);
+}
+
+#[test]
 fn what_quotes_a_composer_above_is_not_it() {
     let quoted = "----\r\n> old\r\n====\r\ntext\r\n----\r\n>\r\n====";
     assert_eq!(composer(FRAME, &mut screen(9, quoted)), Some((5..6, 4..7, false)));

@@ -83,6 +83,7 @@ pub(crate) struct ComposerPatterns {
     pub(crate) row: usize,
     pub(crate) above: Option<usize>,
     pub(crate) below: Option<usize>,
+    pub(crate) more: Option<usize>,
     pub(crate) empty: Option<usize>,
     pub(crate) has_cursor: bool,
 }
@@ -254,6 +255,7 @@ impl Compiler {
         Ok(Some(ComposerPatterns {
             above: optional("composer.above", &spec.above)?,
             below: optional("composer.below", &spec.below)?,
+            more: optional("composer.more", &spec.more)?,
             empty: optional("composer.empty", &spec.empty)?,
             row: self.pattern("composer.row", row)?,
             has_cursor: spec.has_cursor,

@@ -47,6 +47,19 @@ fn a_text_is_recognised_however_it_is_laid_out() {
 }
 
 #[test]
+fn every_line_may_stand_behind_a_prompt() {
+    let preset: Preset = toml::from_str("composer = { row = '^([a-z]+)?> ?', has_cursor = true }").unwrap();
+    let book = Arc::new(RuleBook::new(&preset, None, None).unwrap());
+    let mut screen = Screen::new(Size::clamped(40, 20), 0);
+    screen.feed("hello\r\n\r\ndiff> ^Ifix\r\ndiff> \r\ndiff> the bug".as_bytes());
+    let mut reader = Reader::new(book.clone());
+    reader.look(&mut screen);
+    let sight = |text: &str| Body::new(text).sight(&screen, &book, reader.composer().unwrap(), None, &[]);
+    assert_eq!(sight("\tfix\n\nthe bug"), Sight::Ours);
+    assert_eq!(sight("fix the bug"), Sight::Foreign, "it has no tab");
+}
+
+#[test]
 fn nothing_a_part_and_something_else_are_told_apart() {
     assert_eq!(sight("fix the bug", &[""], &[]), Sight::Empty);
     assert_eq!(sight("fix the bug", &["\x1b[2mTry something\x1b[0m"], &[]), Sight::Empty, "faint text");
@@ -86,8 +99,9 @@ fn the_end_of_a_tall_text_is_enough() {
 #[test]
 fn echoes_are_counted() {
     let mut screen = Screen::new(Size::clamped(40, 10), 0);
-    screen.feed(b"> go on\r\n\r\n> go on\r\nreply\r\n");
-    let body = Body::new("go on");
+    screen.feed(b"> go on, please\r\n\r\n> go on, please\r\nreply\r\n");
+    assert_eq!(Body::new("go").echoes(&screen, 10), 0, "it could be part of anything");
+    let body = Body::new("go on, please");
     assert_eq!((body.echoes(&screen, 10), body.echoes(&screen, 2), body.echoes(&screen, 0)), (2, 1, 0));
     screen.feed(b"I will go on with it, and tell when it is done\r\n");
     assert_eq!(body.echoes(&screen, 10), 2, "a few letters count in a row of their own");

