@@ -121,6 +121,7 @@ impl Actor {
             since: self.since,
             confidence: verdict.confidence,
             failed,
+            asks: self.conversation.told.asks(),
             exit: ending.map(|ending| (ending.status, ending.signal)),
             usage: self.conversation.usage,
         }
