@@ -36,6 +36,8 @@ pub struct Body {
     bytes: usize,
     wide: usize,
     lines: usize,
+    /// Without blank lines around it.
+    inner_lines: usize,
     tabs: bool,
 }
 
@@ -154,6 +156,7 @@ impl Body {
             bytes: text.len(),
             wide: text.encode_utf16().count(),
             lines: text.matches('\n').count(),
+            inner_lines: text.trim().matches('\n').count(),
             tabs: text.contains('\t'),
         }
     }
@@ -286,8 +289,10 @@ impl Body {
         let number = |name| found.name(name).and_then(|group| group.as_str().parse::<usize>().ok());
         match (number("chars"), number("lines")) {
             (Some(count), _) => [self.characters, self.bytes, self.wide].contains(&count),
-            // Some count line breaks, some lines; fewer of either is a text that was cut.
-            (None, Some(lines)) => [self.lines, self.lines + 1].contains(&lines),
+            // Some count line breaks, some lines, some leave out blank ones around it; fewer is a text that was cut.
+            (None, Some(count)) => {
+                [self.lines, self.lines + 1, self.inner_lines, self.inner_lines + 1].contains(&count)
+            }
             (None, None) => self.characters >= MARKED,
         }
     }

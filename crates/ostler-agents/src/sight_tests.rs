@@ -79,6 +79,11 @@ fn a_mark_stands_for_a_text_of_its_size() {
     assert_eq!(sight(&text, &["[Pasted text #1 +29 lines]"], &[]), Sight::Foreign);
     assert_eq!(sight(&text, &["[Pasted text #1 +25 lines]"], &[]), Sight::Foreign, "a line is missing");
     assert_eq!(sight(&text, &["[Pasted text #1 +26 lines] more"], &[]), Sight::Foreign);
+    let padded = format!("\n\n{text}");
+    for (lines, sight_of) in [(28, Sight::Ours), (27, Sight::Ours), (26, Sight::Ours), (25, Sight::Foreign)] {
+        let mark = format!("[Pasted text #1 +{lines} lines]");
+        assert_eq!(sight(&padded, &[&mark], &[]), sight_of, "blank lines before it, {lines}");
+    }
     assert_eq!(sight(&text, &["[Pasted text #1]"], &[]), Sight::Ours);
     assert_eq!(sight("short", &["[Pasted text #1]"], &[]), Sight::Foreign);
     let count = text.chars().count();
