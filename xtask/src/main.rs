@@ -81,7 +81,7 @@ struct Deliver {
     /// Only this release
     #[arg(long)]
     version: Option<String>,
-    /// Play only this part; may be given more than once [default: messages, cold, busy, dialog]
+    /// Play only this part; may be given more than once [default: all but kills and race]
     #[arg(long = "part", value_enum)]
     parts: Vec<Part>,
     /// Small messages by turns through ostler and through tmux
@@ -99,6 +99,9 @@ struct Deliver {
     /// Cold starts
     #[arg(long, default_value = "20")]
     cold: usize,
+    /// Kills of the daemon, in the part about them
+    #[arg(long, default_value = "50")]
+    kills: usize,
     /// Rounds of the other parts [default: 6; with --race: 20]
     #[arg(long)]
     rounds: Option<usize>,
@@ -192,12 +195,12 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
     let lookalikes = std::fs::read_to_string(repository.join("conformance/lookalikes.txt"))?;
     let lookalikes = lookalikes.split("\n\n").map(|text| text.trim_end().to_owned()).collect();
     let rounds = args.rounds.unwrap_or(if args.race { 20 } else { 6 });
-    let Deliver { agents, version, seed, messages, kinds, cold, jobs, keep, .. } = args;
+    let Deliver { agents, version, seed, messages, kinds, cold, kills, jobs, keep, .. } = args;
     let request = run::Request {
         agents,
         version,
         parts,
-        effort: Effort { seed, messages, kinds, cold, rounds, layer, lookalikes },
+        effort: Effort { seed, messages, kinds, cold, kills, rounds, layer, lookalikes },
         jobs,
         keep,
         bins: bins.path().to_owned(),

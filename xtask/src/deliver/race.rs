@@ -34,13 +34,13 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome)
         driver.rest(REST);
         let message = message::short(job.effort.seed, round * 2, text);
         let result = send(driver, &message, 30, true)?;
-        let _ = await_heard(driver, &message, 10.0);
+        let _ = await_heard(driver, stage, &message, 10.0);
         sent.push(result);
         driver.rest(REST);
         let message = message::short(job.effort.seed, round * 2 + 1, text);
         let at = driver.now();
         tmux_paste(&message.text)?;
-        match await_heard(driver, &message, 10.0) {
+        match await_heard(driver, stage, &message, 10.0) {
             Ok(heard) => outcome.rival.push(heard - at),
             Err(_) => outcome.rival_lost += 1,
         }
