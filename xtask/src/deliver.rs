@@ -13,6 +13,7 @@
 
 pub mod context;
 pub mod job;
+pub mod kept;
 pub mod kills;
 pub mod message;
 pub mod race;

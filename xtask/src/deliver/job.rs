@@ -35,6 +35,18 @@ impl Part {
     pub const USUAL: [Self; 6] =
         [Self::Messages, Self::Cold, Self::Busy, Self::Dialog, Self::Ack, Self::Context];
 
+    /// Every part.
+    pub const ALL: [Self; 8] = [
+        Self::Messages,
+        Self::Cold,
+        Self::Busy,
+        Self::Dialog,
+        Self::Ack,
+        Self::Context,
+        Self::Kills,
+        Self::Race,
+    ];
+
     /// Its name in paths and tables.
     pub fn name(self) -> &'static str {
         match self {

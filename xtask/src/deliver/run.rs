@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::job::{Effort, Job, OUTCOME, Outcome, Part};
 use crate::agent::AgentFile;
@@ -33,7 +33,7 @@ pub struct Request {
 }
 
 /// How one part went for one agent.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     /// The agent.
     pub agent: String,
@@ -43,6 +43,8 @@ pub struct Row {
     pub part: Part,
     /// How it went, as far as it went.
     pub outcome: Outcome,
+    /// Where its messages came from.
+    pub seed: u64,
     /// Why it did not go to its end.
     pub error: Option<String>,
 }
@@ -105,7 +107,8 @@ fn play(request: &Request, job: &Job, installed: &Path) -> Row {
         Ok(outcome) => outcome,
         Err(error) => (Outcome::default(), Some(format!("{error:#}"))),
     };
-    Row { agent: job.name.clone(), version: job.version.clone(), part: job.part, outcome, error }
+    let (agent, version, seed) = (job.name.clone(), job.version.clone(), job.effort.seed);
+    Row { agent, version, part: job.part, outcome, seed, error }
 }
 
 fn try_play(request: &Request, job: &Job, installed: &Path) -> Result<(Outcome, Option<String>)> {
