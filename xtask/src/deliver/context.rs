@@ -37,7 +37,7 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
         });
         let file = Path::new("/home/dev/notes.md");
         std::fs::write(file, lines.collect::<String>())?;
-        let more = ["--context", "/home/dev/notes.md", "--prompt", &message.text, "--timeout", "90"];
+        let more = ["--context", "/home/dev/notes.md", "--prompt", &message.text, "--timeout", "180"];
         tally.sent += 1;
         tally.contexts += 1;
         if let Err(error) = start_with(driver, stage, &format!("context-{round}"), &more) {
