@@ -25,15 +25,17 @@ pub fn unfolded(mut log: Vec<Entry>) -> Vec<Entry> {
 /// When the last byte of the turn went out whose first request was read at this moment.
 #[expect(clippy::float_cmp, reason = "it is the same entry")]
 pub fn turn_end(log: &[Entry], heard: f64) -> Option<f64> {
-    let turn = log.iter().find_map(|entry| match entry.event {
-        Event::Received { turn, .. } if entry.at == heard => turn,
+    let (exchange, turn) = log.iter().find_map(|entry| match entry.event {
+        Event::Received { turn, .. } if entry.at == heard => Some((entry.exchange, turn)),
         _ => None,
     })?;
-    let exchanges: Vec<u64> = log
-        .iter()
-        .filter(|entry| matches!(entry.event, Event::Received { turn: Some(other), .. } if other == turn))
-        .map(|entry| entry.exchange)
-        .collect();
+    let same = |entry: &&Entry| match entry.event {
+        Event::Received { turn: other, .. } => {
+            entry.exchange == exchange || (turn.is_some() && turn == other)
+        }
+        _ => false,
+    };
+    let exchanges: Vec<u64> = log.iter().filter(same).map(|entry| entry.exchange).collect();
     let last =
         |entry: &&Entry| exchanges.contains(&entry.exchange) && matches!(entry.event, Event::LastByte { .. });
     log.iter().rfind(last).map(|entry| entry.at)
