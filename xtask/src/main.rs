@@ -206,12 +206,13 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
         bins: bins.path().to_owned(),
         repository: repository.clone(),
     };
-    let rows = run::run(&request, &|row| {
+    let tell = |row: &run::Row| {
         eprintln!("{}", table::line(row));
         for note in row.outcome.tally.notes.iter().chain(&row.error) {
             eprintln!("    {note}");
         }
-    })?;
+    };
+    let rows = run::run(&request, &tell, &|missing| eprintln!("{missing}"))?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {

@@ -56,9 +56,10 @@ impl Row {
     }
 }
 
-/// Plays everything and tells how each part went as soon as it is over.
-pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync)) -> Result<Vec<Row>> {
-    let mut queue = queue(request)?;
+/// Plays everything and tells how each part went as soon as it is over. A program that cannot be had is told too, and
+/// left out: it proves nothing about ostler.
+pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync), tell_missing: &dyn Fn(&str)) -> Result<Vec<Row>> {
+    let mut queue = queue(request, tell_missing)?;
     queue.reverse();
     let (queue, rows) = (Mutex::new(queue), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -79,7 +80,7 @@ pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync)) -> Result<Vec<Row>> 
     Ok(rows)
 }
 
-fn queue(request: &Request) -> Result<Vec<(Job, PathBuf)>> {
+fn queue(request: &Request, tell_missing: &dyn Fn(&str)) -> Result<Vec<(Job, PathBuf)>> {
     let dir = request.repository.join("conformance/agents");
     let names = if request.agents.is_empty() { AgentFile::names(&dir)? } else { request.agents.clone() };
     let mut jobs = Vec::new();
@@ -88,14 +89,21 @@ fn queue(request: &Request) -> Result<Vec<(Job, PathBuf)>> {
         let mut versions = file.versions()?;
         versions.retain(|version| request.version.as_ref().is_none_or(|wanted| wanted == version));
         for version in versions {
+            let install = file.resolve_delivery(&version, Part::Messages.scene())?.install;
+            let installed = match install::installed(&name, &version, &install) {
+                Ok(installed) => installed,
+                Err(error) => {
+                    tell_missing(&format!("{name} {version} is left out: {error:#}"));
+                    continue;
+                }
+            };
             for &part in &request.parts {
                 let agent = file.resolve_delivery(&version, part.scene())?;
                 if agent.skip.contains_key(&part.scene()) {
                     continue;
                 }
-                let installed = install::installed(&name, &version, &agent.install)?;
                 let (name, version, effort) = (name.clone(), version.clone(), request.effort.clone());
-                jobs.push((Job { name, version, part, agent, effort }, installed));
+                jobs.push((Job { name, version, part, agent, effort }, installed.clone()));
             }
         }
     }
