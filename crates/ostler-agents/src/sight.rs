@@ -39,6 +39,8 @@ pub struct Body {
     /// Without blank lines around it.
     inner_lines: usize,
     tabs: bool,
+    /// The mark that was seen in its place.
+    mark: Option<String>,
 }
 
 /// What of a text is surely drawn where it is expected.
@@ -158,7 +160,21 @@ impl Body {
             lines: text.matches('\n').count(),
             inner_lines: text.trim().matches('\n').count(),
             tabs: text.contains('\t'),
+            mark: None,
         }
+    }
+
+    /// Takes note of the mark that stands in the composer in place of this text, if one does.
+    pub fn note_mark(
+        &mut self,
+        screen: &Screen,
+        book: &RuleBook,
+        composer: &Composer,
+        placeholder: Option<&Placeholder>,
+    ) {
+        let shown = self.composer_text(screen, book, composer, true);
+        let found = placeholder.and_then(|Placeholder(pattern)| pattern.find(&shown));
+        self.mark = found.map(|found| found.as_str().to_owned());
     }
 
     /// How much of it can be recognised.
@@ -209,8 +225,15 @@ impl Body {
         if let Some(Placeholder(pattern)) = placeholder
             && let Some(found) = pattern.captures(&shown)
         {
-            let rest = pattern.replace(&shown, "");
-            return if self.fits(&found) && letters(&rest).is_empty() { Sight::Ours } else { Sight::Foreign };
+            let alone = letters(&pattern.replace(&shown, "")).is_empty();
+            let mark = Some(&found[0]);
+            // Some leave it there although they took the text.
+            let left = |body: &Body| body.mark.as_deref() == mark;
+            return match alone {
+                true if self.mark.is_none() && earlier.iter().any(left) => Sight::Earlier,
+                true if self.fits(&found) => Sight::Ours,
+                _ => Sight::Foreign,
+            };
         }
         let (seen, whole) = (self.essence.of(&shown), self.essence.as_str());
         if seen.is_empty() {
