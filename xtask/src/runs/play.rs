@@ -106,7 +106,7 @@ fn play(request: &Request, name: &str, scene: &Scene) -> Row {
         }
     };
     row.agents = actors.iter().map(|actor| format!("{} {}", actor.name, actor.version)).collect();
-    let job = Job { scene: scene.clone(), agents: actors };
+    let job = Job { scene: scene.clone(), agents: actors, watched: request.keep.is_some() };
     match try_play(request, name, &job, &places) {
         Ok(outcome) => row.outcome = outcome,
         Err(error) => row.error = Some(format!("{error:#}")),

@@ -1,5 +1,6 @@
 //! A scene of a run, played inside its world.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -20,8 +21,10 @@ use crate::stage::{CWD, HOME, OUT, prepare_home, prepare_project};
 const GLANCE: Duration = Duration::from_millis(100);
 /// Seconds in which what is to be killed has to be there.
 const DEED: u64 = 120;
-/// Seconds after which a run that is not over is ended.
-const PATIENCE: u64 = 300;
+/// After this a run that is not over is left alone.
+const PATIENCE: Duration = Duration::from_mins(5);
+/// How often screens are kept.
+const LOOK: Duration = Duration::from_secs(2);
 /// What came of the scene.
 pub const OUTCOME: &str = "outcome.json";
 
@@ -32,6 +35,8 @@ pub struct Job {
     pub scene: Scene,
     /// The agents in it.
     pub agents: Vec<Actor>,
+    /// The agents' screens are kept, for people.
+    pub watched: bool,
 }
 
 /// An agent in a scene.
@@ -149,12 +154,42 @@ impl World<'_> {
         if first && scene.kill.is_some() {
             self.kill()?;
         }
-        let done = finish(child)?;
+        let done = self.finish(child)?;
         let seconds = began.elapsed().as_secs_f64();
         let runs = self.json(&["runs", "list", "--all", "--json"])?;
         let run = runs.as_array().and_then(|runs| runs.last()).cloned().unwrap_or_default();
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
         Ok(Seen { run, said, seconds, providers: self.json(&["providers", "--json"])? })
+    }
+
+    /// Waits for a command that may not end by itself.
+    fn finish(&self, mut child: Child) -> Result<Output> {
+        let (began, mut looks) = (Instant::now(), 0);
+        while child.try_wait()?.is_none() {
+            if began.elapsed() > PATIENCE {
+                child.kill()?;
+                break;
+            }
+            if self.job.watched && began.elapsed() > LOOK * looks {
+                looks += 1;
+                let _ = self.look();
+            }
+            std::thread::sleep(GLANCE);
+        }
+        Ok(child.wait_with_output()?)
+    }
+
+    /// Adds the screens of all agents to a file.
+    fn look(&self) -> Result<()> {
+        let mut file = std::fs::File::options().create(true).append(true).open(Path::new(OUT).join("screens.txt"))?;
+        let sessions = self.json(&["list", "--json"])?;
+        for session in sessions.as_array().into_iter().flatten() {
+            let id = session["id"].as_str().unwrap_or_default();
+            let screen = crate::driver::output(&mut self.command(&["screen", id]))?;
+            let rows = screen.lines().filter(|row| !row.trim().is_empty()).collect::<Vec<_>>().join("\n");
+            writeln!(file, "== {:.1} {} {}\n{rows}", self.log()?.now(), session["agent"], session["state"])?;
+        }
+        Ok(())
     }
 
     /// Kills what the scene says, when it says.
@@ -250,17 +285,4 @@ impl World<'_> {
 
 fn pid(told: &Value) -> Option<Pid> {
     told["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?))
-}
-
-/// Waits for a command that may not end by itself.
-fn finish(mut child: Child) -> Result<Output> {
-    let deadline = Instant::now() + Duration::from_secs(PATIENCE);
-    while child.try_wait()?.is_none() {
-        if Instant::now() > deadline {
-            child.kill()?;
-            break;
-        }
-        std::thread::sleep(GLANCE);
-    }
-    Ok(child.wait_with_output()?)
 }
