@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use ostler_core::breaker::Limit;
-use ostler_core::detector::At;
+use ostler_core::detector::{At, Reporter};
 use ostler_core::reset_time::reset_time;
 use ostler_core::run::{AgentId, Event, Policy, Stop};
-use ostler_core::{Asking, State, Timestamp, Usage};
+use ostler_core::{Asking, Failure, State, Timestamp, Usage};
 use tokio::sync::{mpsc, watch};
 
 use crate::clock;
@@ -87,8 +87,7 @@ pub(super) async fn mind(
                 None
             } else {
                 blocked = true;
-                let kind = asking(standing.kind.as_deref());
-                Some(Event::AgentStopped { agent, stop: Stop::Blocked { kind } })
+                Some(Event::AgentStopped { agent, stop: halted(&standing) })
             }
         } else if blocked {
             blocked = false;
@@ -208,6 +207,17 @@ fn exited(standing: &Standing) -> Stop {
     match standing.exit {
         Some((status, signal)) if status.is_some() || signal.is_some() => Stop::Exited { status, signal },
         _ => Stop::Lost,
+    }
+}
+
+/// What an agent waits for. A login is no dialog that the work could wait for: others may be logged in.
+fn halted(standing: &Standing) -> Stop {
+    match asking(standing.kind.as_deref()) {
+        Asking::Auth => {
+            let by = standing.failed.map_or(Reporter::Screen, |(by, _)| by);
+            Stop::TurnFailed { by, failure: Failure::Auth, until: None }
+        }
+        kind => Stop::Blocked { kind },
     }
 }
 
