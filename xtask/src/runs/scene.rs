@@ -34,6 +34,9 @@ pub struct Scene {
     pub kill: Option<Kill>,
     /// What models answer; the first play that fits a prompt counts.
     pub plays: Vec<Play>,
+    /// Texts that models can recite, by name.
+    #[serde(default)]
+    pub recitals: BTreeMap<String, String>,
     /// What has to come of it.
     pub expect: Expect,
     /// Another task, when the daemon was killed after the first.

@@ -98,6 +98,7 @@ impl World<'_> {
     fn set_up(&mut self, actor: &Actor) -> Result<()> {
         let Actor { name, version, agent } = actor;
         let mut settings = agent.server.clone();
+        settings.recitals.clone_from(&self.job.scene.recitals);
         let plays = self.job.scene.plays.iter().filter(|play| play.agent == *name);
         let of_task = &self.job.scene.task;
         settings.plays = plays
