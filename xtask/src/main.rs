@@ -133,10 +133,18 @@ struct Deliver {
     json: bool,
 }
 
+fn release(text: &str) -> Result<(String, String), String> {
+    let (agent, version) = text.split_once('=').ok_or("write it as AGENT=VERSION")?;
+    Ok((agent.to_owned(), version.to_owned()))
+}
+
 #[derive(Debug, Args)]
 struct Runs {
     /// Scenes to play [default: all in conformance/runs]
     scenes: Vec<String>,
+    /// Use this release of an agent [default: the newest that is known]; may be given more than once
+    #[arg(long = "release", value_name = "AGENT=VERSION", value_parser = release)]
+    releases: Vec<(String, String)>,
     /// How many scenes at a time
     #[arg(long, default_value = "2")]
     jobs: usize,
@@ -264,6 +272,7 @@ fn runs(args: Runs) -> Result<ExitCode> {
     let repository = repository()?;
     let request = play::Request {
         scenes: args.scenes,
+        releases: args.releases,
         jobs: args.jobs,
         twice: args.check,
         keep: args.keep,

@@ -18,6 +18,8 @@ use crate::namespace::{self, World};
 pub struct Request {
     /// Scenes; all if empty.
     pub scenes: Vec<String>,
+    /// Releases to use of agents, where not the newest.
+    pub releases: Vec<(String, String)>,
     /// How many at a time.
     pub jobs: usize,
     /// A scene that fails is played once more: the machine may have been too busy.
@@ -114,7 +116,7 @@ fn play(request: &Request, name: &str, scene: &Scene) -> Row {
     row
 }
 
-/// The agents of a scene in their newest releases, and where they are installed.
+/// The agents of a scene, and where they are installed.
 fn actors(request: &Request, scene: &Scene) -> Result<(Vec<Actor>, Vec<PathBuf>)> {
     let dir = request.repository.join("conformance/agents");
     let names: BTreeSet<&String> =
@@ -122,7 +124,10 @@ fn actors(request: &Request, scene: &Scene) -> Result<(Vec<Actor>, Vec<PathBuf>)
     let mut found = (Vec::new(), Vec::new());
     for name in names {
         let file = AgentFile::read(&dir, name)?;
-        let version = file.versions()?.remove(0);
+        let wanted = request.releases.iter().find(|(agent, _)| agent == name);
+        let version = wanted.map_or_else(|| Ok(file.versions()?.remove(0)), |(_, version)| {
+            anyhow::Ok(version.clone())
+        })?;
         let agent = file.resolve_run(&version)?;
         found.1.push(install::installed(name, &version, &agent.install)?);
         found.0.push(Actor { name: name.clone(), version, agent });
