@@ -235,8 +235,8 @@ impl Detector {
     /// Why calls to the agent's model fail and are tried again, since when, and who says so.
     pub fn retrying(&self) -> Option<(Reporter, At<Failure>)> {
         let records = self.records().map(|(reporter, record)| (reporter, record.retrying));
-        let all = [(Reporter::Screen, self.seen.retrying)].into_iter().chain(records);
-        all.filter_map(|(reporter, retrying)| Some((reporter, retrying?))).next()
+        let mut all = [(Reporter::Screen, self.seen.retrying)].into_iter().chain(records);
+        all.find_map(|(reporter, retrying)| Some((reporter, retrying?)))
     }
 
     /// The last look at the processes.

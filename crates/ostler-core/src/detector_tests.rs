@@ -534,7 +534,8 @@ fn an_agent_that_tries_again_what_failed_is_at_work_and_says_why() {
     // What agents in general look like is no evidence against a provider, nor are kinds that are no failures.
     let stage = play(SPEAKS, "0 claim working\n 200 read ~working/rate_limit working/odd -> working");
     assert_eq!(since(&stage), None);
-    let stage = play(KNOWN, "0 transcript started\n 50 transcript retry\n 900 transcript retry -> working/retrying");
+    let stage =
+        play(KNOWN, "0 transcript started\n 50 transcript retry\n 900 transcript retry -> working/retrying");
     assert_eq!(since(&stage), Some((Reporter::Transcript, Failure::Overloaded, 50)));
     for over in ["stop", "tool", "tool-end", "prompt", "interrupted", "overloaded"] {
         let stage = play(KNOWN, &format!("0 hook prompt\n 50 hook retry\n 900 hook {over}"));

@@ -77,7 +77,8 @@ fn ending(faults: &mut Vec<String>, seen: &Seen, outcome: &str, turns: &[(String
         faults.push(format!("it ends with {ended}, not {outcome}: {}", seen.said.trim()));
     }
     let worked = worked(&seen.run);
-    let alike = |(was, has): (&(String, String), &(String, String))| was.0 == has.0 && was.1.starts_with(&has.1);
+    let alike =
+        |(was, has): (&(String, String), &(String, String))| was.0 == has.0 && was.1.starts_with(&has.1);
     if worked.len() != turns.len() || !worked.iter().zip(turns).all(alike) {
         faults.push(format!("the turns are {worked:?}, not {turns:?}"));
     }
@@ -130,7 +131,8 @@ fn head(text: &str) -> String {
 fn breakers(faults: &mut Vec<String>, expect: &Expect, evidence: &Evidence) {
     let known = &evidence.first.providers;
     let open = open(known);
-    let wanted: BTreeMap<_, _> = expect.breakers.iter().map(|(name, why)| (name.clone(), why.clone())).collect();
+    let wanted: BTreeMap<_, _> =
+        expect.breakers.iter().map(|(name, why)| (name.clone(), why.clone())).collect();
     if open != wanted {
         faults.push(format!("the breakers are {open:?}, not {wanted:?}"));
     }

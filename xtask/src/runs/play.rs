@@ -65,7 +65,10 @@ impl Row {
 pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync)) -> Result<Vec<Row>> {
     let mut scenes = Scene::all(&request.repository.join("conformance/runs"))?;
     if let Some(unknown) = request.scenes.iter().find(|name| !scenes.contains_key(*name)) {
-        bail!("there is no scene {unknown:?}; there are {}", scenes.into_keys().collect::<Vec<_>>().join(", "));
+        bail!(
+            "there is no scene {unknown:?}; there are {}",
+            scenes.into_keys().collect::<Vec<_>>().join(", ")
+        );
     }
     scenes.retain(|name, _| request.scenes.is_empty() || request.scenes.contains(name));
     let queue = Mutex::new(scenes);
@@ -125,9 +128,8 @@ fn actors(request: &Request, scene: &Scene) -> Result<(Vec<Actor>, Vec<PathBuf>)
     for name in names {
         let file = AgentFile::read(&dir, name)?;
         let wanted = request.releases.iter().find(|(agent, _)| agent == name);
-        let version = wanted.map_or_else(|| Ok(file.versions()?.remove(0)), |(_, version)| {
-            anyhow::Ok(version.clone())
-        })?;
+        let version = wanted
+            .map_or_else(|| Ok(file.versions()?.remove(0)), |(_, version)| anyhow::Ok(version.clone()))?;
         let agent = file.resolve_run(&version)?;
         found.1.push(install::installed(name, &version, &agent.install)?);
         found.0.push(Actor { name: name.clone(), version, agent });

@@ -116,7 +116,8 @@ impl World<'_> {
         std::fs::create_dir_all(&bin)?;
         std::os::unix::fs::symlink(places.fill(&agent.launch.program), bin.join(name))?;
         let env = agent.launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value)));
-        self.env.extend(env.filter(|(name, value)| !value.is_empty() && !self.job.scene.without.contains(name)));
+        self.env
+            .extend(env.filter(|(name, value)| !value.is_empty() && !self.job.scene.without.contains(name)));
         self.servers.push((name.clone(), server));
         Ok(())
     }
@@ -150,8 +151,7 @@ impl World<'_> {
             command.arg("--task").arg(file);
         }
         let began = Instant::now();
-        let child =
-            command.args(&scene.args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let child = command.args(&scene.args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         if first && scene.kill.is_some() {
             self.kill()?;
         }
@@ -182,7 +182,8 @@ impl World<'_> {
 
     /// Adds the screens of all agents to a file.
     fn look(&self) -> Result<()> {
-        let mut file = std::fs::File::options().create(true).append(true).open(Path::new(OUT).join("screens.txt"))?;
+        let mut file =
+            std::fs::File::options().create(true).append(true).open(Path::new(OUT).join("screens.txt"))?;
         let sessions = self.json(&["list", "--json"])?;
         for session in sessions.as_array().into_iter().flatten() {
             let id = session["id"].as_str().unwrap_or_default();
@@ -240,8 +241,9 @@ impl World<'_> {
 
     /// Seconds from a model's first failure to the first request to another.
     fn switch(&self, told: &[Told]) -> Option<f64> {
-        let failures = self.servers.iter().flat_map(|(name, server)| {
-            let failed = |entry: &Entry| matches!(entry.event, Event::LastByte { status, .. } if status != 200);
+        let failures = self.servers.iter().filter_map(|(name, server)| {
+            let failed =
+                |entry: &Entry| matches!(entry.event, Event::LastByte { status, .. } if status != 200);
             server.log().entries().into_iter().find(failed).map(|entry| (name.clone(), entry.at))
         });
         let (name, at) = failures.min_by(|a, b| a.1.total_cmp(&b.1))?;

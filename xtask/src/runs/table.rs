@@ -18,8 +18,9 @@ pub fn line(row: &Row) -> String {
 
 /// The table of all scenes.
 pub fn table(rows: &[Row]) -> String {
-    let mut text =
-        String::from("| scene | what it shows | verdict | seconds | to the next agent |\n|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "| scene | what it shows | verdict | seconds | to the next agent |\n|---|---|---|---|---|\n",
+    );
     for row in rows {
         let _ = writeln!(text, "{}", line(row));
     }
@@ -31,7 +32,12 @@ pub fn page(rows: &[Row]) -> String {
     let agents: BTreeSet<&String> = rows.iter().flat_map(|row| &row.agents).collect();
     let agents: Vec<&str> = agents.into_iter().map(String::as_str).collect();
     let right = rows.iter().filter(|row| row.passes()).count();
-    format!("{PAGE}\n{}\n{right} of {} scenes are right, with {}.\n", table(rows), rows.len(), agents.join(", "))
+    format!(
+        "{PAGE}\n{}\n{right} of {} scenes are right, with {}.\n",
+        table(rows),
+        rows.len(),
+        agents.join(", ")
+    )
 }
 
 const PAGE: &str = "# Runs with the real agents
@@ -65,6 +71,8 @@ mod tests {
         let wrong = Row { error: Some("it broke".into()), outcome: Outcome::default(), ..row.clone() };
         let text = page(&[row, wrong]);
         assert!(text.contains("| limit | b goes on | right | 12 | 3.2 |"), "{text}");
-        assert!(text.contains("| wrong | 0 | – |") && text.ends_with("1 of 2 scenes are right, with a 1, b 2.\n"));
+        assert!(
+            text.contains("| wrong | 0 | – |") && text.ends_with("1 of 2 scenes are right, with a 1, b 2.\n")
+        );
     }
 }

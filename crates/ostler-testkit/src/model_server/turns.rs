@@ -93,7 +93,10 @@ mod tests {
         for place in 1..5 {
             let answer = turns.answer(&asked(&["[[forever 429]]"], true), &Settings::default());
             assert_eq!(answer.place, Some((1, place)));
-            assert_eq!(answer.reply.ending, Ending::Status { code: 429, retry_after: None, usage_limit: None });
+            assert_eq!(
+                answer.reply.ending,
+                Ending::Status { code: 429, retry_after: None, usage_limit: None }
+            );
         }
     }
 

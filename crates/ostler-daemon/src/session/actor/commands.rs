@@ -117,9 +117,10 @@ impl Actor {
             transcript.failed.map(|failed| (Reporter::Transcript, failed.what)),
             on_screen.filter(|_| state == State::Error).map(|failure| (Reporter::Screen, failure)),
         ];
-        let failed = said.into_iter().flatten().reduce(|told, other| {
-            if told.1.or_rather(other.1) == told.1 { told } else { other }
-        });
+        let failed = said
+            .into_iter()
+            .flatten()
+            .reduce(|told, other| if told.1.or_rather(other.1) == told.1 { told } else { other });
         let ending = self.record.ending.as_ref().or(self.unrecorded.as_ref());
         Standing {
             state,
