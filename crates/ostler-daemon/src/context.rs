@@ -11,18 +11,17 @@ use ostler_protocol::{
     ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, ErrorKind, Problem, RecordInfo,
     Response, SaveRequest,
 };
-use ostler_store::{Session, StoreError};
+use ostler_store::Session;
 
 use crate::code_search::{self, Found};
 use crate::git::{self, WorkTree};
 use crate::instructions_file::{InstructionsError, InstructionsFile};
 use crate::project::Project;
 use crate::registry::{self, Shared};
+use crate::runs::trouble;
 use crate::session::store_problem;
-use crate::{clock, presets, settings};
+use crate::{clock, continuity, presets, settings};
 
-/// Most records that are read of a project.
-const RECORDS: u32 = 50;
 /// Largest context that can be asked for.
 const LARGEST: usize = 1 << 20;
 
@@ -45,7 +44,7 @@ pub(crate) async fn assembled(
     task: Option<&str>,
     budget: Option<usize>,
     known: &str,
-) -> Result<Assembled, StoreError> {
+) -> Assembled {
     let (home, dir) = (shared.home.clone(), cwd.to_owned());
     let look = move || {
         let project = Project::of(&dir);
@@ -54,11 +53,17 @@ pub(crate) async fn assembled(
         (project, settings, files)
     };
     let Ok((project, settings, files)) = tokio::task::spawn_blocking(look).await else {
-        return Ok(Assembled::default());
+        return Assembled::default();
     };
     let key = project.key();
-    let wanted = key.clone();
-    let records = shared.store.run(move |store| store.continuity(&wanted, RECORDS)).await?;
+    let records = match continuity::records(shared, &key).await {
+        Ok(records) => records,
+        // Work goes on without them.
+        Err(error) => {
+            tracing::warn!(project = key, %error, "the records of the project cannot be read");
+            Vec::new()
+        }
+    };
     let terms = task.filter(|_| settings.code_search && is_searchable(&project)).map(terms);
     let code = match terms {
         Some(terms) if !terms.is_empty() => code_search::search(project.root, terms, files).await,
@@ -70,7 +75,7 @@ pub(crate) async fn assembled(
     let is_told = known.lines().any(|line| line == EARLIER);
     let told = if is_told { &[][..] } else { &records };
     let parts = Parts { project: &key, task, records: told, places: &code.places };
-    Ok(Assembled { text: assemble(&parts, budget), records: records.len(), code })
+    Assembled { text: assemble(&parts, budget), records: records.len(), code }
 }
 
 /// Whether a project is one: a home directory or the root of everything has code of all kinds in it.
@@ -102,9 +107,7 @@ pub(crate) async fn load(shared: &Shared, request: ContextRequest) -> Result<Res
     let pending = pending.map(|pending| pending.text.trim_end().to_owned() + "\n").unwrap_or_default();
     // What waits is told whole; the rest has the space that is left.
     let (root, task) = (&here.project.root, request.task.as_deref());
-    let assembled = assembled(shared, root, task, request.budget, &pending)
-        .await
-        .map_err(|error| store_problem(&error))?;
+    let assembled = assembled(shared, root, task, request.budget, &pending).await;
     let between = if pending.is_empty() || assembled.text.is_empty() { "" } else { "\n" };
     let text = format!("{pending}{between}{}", assembled.text);
     if let Some(id) = session.filter(|_| here.inside && !text.is_empty()) {
@@ -129,12 +132,7 @@ pub(crate) async fn load(shared: &Shared, request: ContextRequest) -> Result<Res
 /// Answers `ostler context show`.
 pub(crate) async fn records(shared: &Shared, place: ContextPlace) -> Result<Response, Problem> {
     let project = Here::find(shared, place).await?.project.key();
-    let wanted = project.clone();
-    let found = shared
-        .store
-        .run(move |store| store.continuity(&wanted, RECORDS))
-        .await
-        .map_err(|error| store_problem(&error))?;
+    let found = continuity::records(shared, &project).await.map_err(|error| trouble(&error))?;
     Ok(Response::Records { project, records: found.into_iter().map(shown).collect() })
 }
 
@@ -159,12 +157,7 @@ pub(crate) async fn save(shared: &Shared, request: SaveRequest) -> Result<Respon
     }
     .bounded();
     let project = record.project.clone();
-    let kept = record.clone();
-    shared
-        .store
-        .run(move |store| store.add_continuity(&kept))
-        .await
-        .map_err(|error| store_problem(&error))?;
+    continuity::keep(shared, record.clone()).await.map_err(|error| trouble(&error))?;
     Ok(Response::Records { project, records: vec![shown(record)] })
 }
 
@@ -177,16 +170,8 @@ pub(crate) async fn clear(shared: &Shared, place: ContextPlace, records: bool) -
     };
     let files = tokio::task::spawn_blocking(clean).await.unwrap_or_default();
     let key = project.key();
-    let records = if records {
-        let project = key.clone();
-        shared
-            .store
-            .run(move |store| store.clear_continuity(&project))
-            .await
-            .map_err(|error| store_problem(&error))?
-    } else {
-        0
-    };
+    let records =
+        if records { continuity::forget(shared, &key).await.map_err(|error| trouble(&error))? } else { 0 };
     Ok(Response::Cleared(ClearedInfo { project: key, files, records }))
 }
 

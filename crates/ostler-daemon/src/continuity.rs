@@ -1,18 +1,26 @@
-//! What is kept of a session when it ends.
+//! What is known of projects, and what is kept of a session when it ends.
+//!
+//! Records are where the runs are: in this home's database, or with others on a server. While that is away they go
+//! into the home's own, and nothing is lost.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use ostler_core::Fact;
 use ostler_core::Timestamp;
 use ostler_core::continuity::{Record, Source, cut};
-use ostler_store::{NewSession, StoreError};
+use ostler_store::NewSession;
+use ostler_store::shared::{SharedError, SharedStore};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::project::Project;
 use crate::registry::Shared;
 use crate::transcript::Watcher;
 use crate::{context, settings};
 
+/// How many records of a project are kept.
+const KEPT: usize = 50;
 /// How long a transcript may take to be written to its end.
 const LAST_WORDS: Duration = Duration::from_millis(700);
 /// Prompts that are remembered, and how much of each; how much of what the agent said and of a failure.
@@ -123,7 +131,7 @@ async fn record(
     at: Timestamp,
     mut told: Told,
     transcript: Option<Watcher>,
-) -> Result<(), StoreError> {
+) -> Result<(), SharedError> {
     let (home, cwd) = (shared.home.clone(), std::path::PathBuf::from(&session.cwd));
     let look = move || {
         let wanted = settings::load(&home, &cwd).context.record_sessions;
@@ -158,7 +166,43 @@ async fn record(
         open: told.open(),
         ..context::of_work_tree(tree)
     };
-    shared.store.run(move |store| store.add_continuity(&record)).await.map(drop)
+    keep(shared, record).await
+}
+
+/// Keeps a record of a project, once per id.
+pub(crate) async fn keep(shared: &Shared, record: Record) -> Result<(), SharedError> {
+    let record = record.bounded();
+    let value = json!(record);
+    match shared.common.add_continuity(&record.project, &record.id, &value, KEPT).await {
+        Err(error) if !shared.common.is_own() => {
+            tracing::warn!(%error, "a record is kept in this home, not with the others");
+            shared.store.add_continuity(&record.project, &record.id, &value, KEPT).await
+        }
+        kept => kept,
+    }
+}
+
+/// The records of a project, newest first. One that cannot be read is passed over.
+pub(crate) async fn records(shared: &Shared, project: &str) -> Result<Vec<Record>, SharedError> {
+    let mut found = shared.common.continuity(project).await?;
+    if !shared.common.is_own() {
+        found.extend(shared.store.continuity(project).await?);
+    }
+    let mut records: Vec<Record> =
+        found.into_iter().filter_map(|value| serde_json::from_value(value).ok()).collect();
+    records.sort_by_key(|record| Reverse(record.at));
+    records.truncate(KEPT);
+    Ok(records)
+}
+
+/// Forgets what is known of a project; says how many records that were.
+pub(crate) async fn forget(shared: &Shared, project: &str) -> Result<usize, SharedError> {
+    let known = records(shared, project).await?.len();
+    shared.common.clear_continuity(project).await?;
+    if !shared.common.is_own() {
+        shared.store.clear_continuity(project).await?;
+    }
+    Ok(known)
 }
 
 /// Reads what an agent wrote down in its last moments.

@@ -158,6 +158,7 @@ impl Daemon {
         let _file_size = signal(SignalKind::from_raw(SIGXFSZ))?;
         tracing::info!(home = %self.shared.home.path().display(), epoch = self.shared.epoch, "daemon runs");
         tokio::spawn(tell_guarantee(self.shared.clone()));
+        hooks::put_back_unheard(&self.shared.home);
         tokio::spawn(hooks::replay_spool(self.shared.clone()));
         tokio::spawn(edits::follow(self.shared.clone()));
         tokio::spawn(runs::resume(self.shared.clone()));

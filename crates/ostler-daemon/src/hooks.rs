@@ -25,6 +25,7 @@ use crate::home::Home;
 use crate::registry::Shared;
 use crate::session::{Command, HookCommand, SessionHandle};
 
+pub(crate) use claim::Claim;
 pub(crate) use spool::replay_spool;
 
 /// Variables that speak of one session's hooks, and are not to be inherited by another session.
@@ -63,6 +64,11 @@ pub(crate) fn environment(home: &Home, dir: &SessionDir) -> io::Result<Vec<(OsSt
     ])
 }
 
+/// Finds what an earlier daemon had in its hands. To be called before this one takes reports.
+pub(crate) fn put_back_unheard(home: &Home) {
+    claim::put_back(home);
+}
+
 /// Takes a report from a hook that waits for the answer.
 pub(crate) async fn receive(
     shared: &Shared,
@@ -94,11 +100,13 @@ async fn handle(shared: &Shared, report: HookReport, payload: Vec<u8>) -> Result
         return refused("the nonce is wrong");
     }
     let unusable = |error: io::Error| Problem::new(ErrorKind::Storage, error.to_string());
-    let Some(claim) = claim::take(&shared.home, &report.id).map_err(unusable)? else {
+    let Some(claim) = claim::take(&shared.home, &report, &payload).map_err(unusable)? else {
         return Ok(None);
     };
     let (sender, printed) = oneshot::channel();
+    let id = report.id.clone();
     let command = Command::Hook(Box::new(HookCommand {
+        claim,
         id: report.id,
         agent: report.agent,
         event: report.event,
@@ -113,7 +121,7 @@ async fn handle(shared: &Shared, report: HookReport, payload: Vec<u8>) -> Result
         Ok(Err(_)) => return refused("the session has ended"),
         Err(_) => {
             // It was not heard: the hook leaves it in the spool, from where it is taken later.
-            claim.give_up();
+            claim::give_up(&shared.home, &id);
             return Err(Problem::new(ErrorKind::Failed, "the session does not listen"));
         }
     }

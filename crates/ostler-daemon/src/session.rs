@@ -15,6 +15,8 @@ use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, Sessi
 use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::hooks::Claim;
+
 pub(crate) use actor::{Actor, Origin, reused_id, store_problem, with_request};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use info::message as message_info;
@@ -75,6 +77,8 @@ pub(crate) struct SendCommand {
 /// What an agent's hook saw.
 #[derive(Debug)]
 pub(crate) struct HookCommand {
+    /// Keeps the report until it was heard.
+    pub(crate) claim: Claim,
     /// Names the report, for the log.
     pub(crate) id: String,
     /// The agent whose hook it is.

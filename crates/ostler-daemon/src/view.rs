@@ -40,12 +40,18 @@ pub(crate) async fn serve(
         let size = Size::clamped(cols, rows);
         let _ = handle.tell(Command::Viewer { viewer, size }).await;
     }
-    let mut view = View { handle: &handle, request: &request, viewer, client };
+    let mut view = View { handle: &handle, request: &request, viewer, client, next: 0 };
     let outcome = view.run().await;
+    let next = view.next;
     let _ = handle.tell(Command::ViewerGone { viewer }).await;
     match outcome {
-        Ok(()) => match last_info(shared, &handle, request.follow).await {
-            Ok(session) => client.say(&Response::ViewEnded { session: Box::new(session) }).await,
+        Ok(end) => match last_info(shared, &handle, request.follow).await {
+            Ok(session) => {
+                if end == Go::Cut && session.state == State::Exited {
+                    show_rest(&handle.dir, next, client).await?;
+                }
+                client.say(&Response::ViewEnded { session: Box::new(session) }).await
+            }
             Err(problem) => client.say(&Response::Failed(problem)).await,
         },
         Err(ViewError::Client(error)) => Err(error),
@@ -53,11 +59,14 @@ pub(crate) async fn serve(
             Ok(session) => show_ended(&session, &request, client).await,
             Err(problem) => client.say(&Response::Failed(problem)).await,
         },
-        Err(ViewError::Holder(error)) => match last_record(shared, &handle).await {
-            Ok(session) if session.ending.is_some() => show_ended(&session, &request, client).await,
-            Ok(_) => client.say(&Response::Failed(unreachable(&handle.name, &error))).await,
-            Err(problem) => client.say(&Response::Failed(problem)).await,
-        },
+        Err(ViewError::Holder(error)) => {
+            await_end(&handle).await;
+            match last_record(shared, &handle).await {
+                Ok(session) if session.ending.is_some() => show_ended(&session, &request, client).await,
+                Ok(_) => client.say(&Response::Failed(unreachable(&handle.name, &error))).await,
+                Err(problem) => client.say(&Response::Failed(problem)).await,
+            }
+        }
     }
 }
 
@@ -88,45 +97,52 @@ struct View<'a> {
     request: &'a ViewRequest,
     viewer: u64,
     client: &'a mut FrameStream,
+    /// Output up to here was shown.
+    next: u64,
 }
 
 /// Whether a view goes on.
 #[derive(PartialEq, Eq)]
 enum Go {
     On,
+    /// All that was asked for was shown.
     End,
+    /// The holder is gone, and perhaps not all that it had was shown.
+    Cut,
 }
 
 impl View<'_> {
-    async fn run(&mut self) -> Result<(), ViewError> {
+    async fn run(&mut self) -> Result<Go, ViewError> {
         let look = self.handle.ask(Command::Look).await?;
         let mut sizes = self.handle.size.clone();
         sizes.mark_unchanged();
         let from = if self.request.since == Since::Screen { look.offset } else { 0 };
         if self.request.since == Since::Screen && !self.request.follow {
-            return self.begin(look, 0).await;
+            self.begin(look, 0).await?;
+            return Ok(Go::End);
         }
+        self.next = from;
         let (mut link, status) = Link::connect(&self.handle.dir).await.map_err(ViewError::Holder)?;
         let missing = if self.request.since == Since::Oldest { status.oldest } else { look.missing };
         self.begin(look, missing).await?;
         link.queue(&HolderRequest::Subscribe { from, paced: false });
         let until = (!self.request.follow).then_some(status.written);
         if until.is_some_and(|until| until <= status.oldest) {
-            return Ok(());
+            return Ok(Go::End);
         }
         loop {
             let go = tokio::select! {
                 arrived = link.ready() => match arrived {
                     Ok(()) => self.forward(&mut link, until).await?,
-                    Err(_) => Go::End,
+                    Err(_) => Go::Cut,
                 },
                 frame = self.client.next() => self.on_client(frame?).await?,
                 changed = sizes.changed() => {
-                    if changed.is_err() { Go::End } else { self.on_resize(&mut sizes).await? }
+                    if changed.is_err() { Go::Cut } else { self.on_resize(&mut sizes).await? }
                 }
             };
-            if go == Go::End {
-                return Ok(());
+            if go != Go::On {
+                return Ok(go);
             }
         }
     }
@@ -151,7 +167,8 @@ impl View<'_> {
             match Reply::decode(frame) {
                 Ok(Some(Reply::Output { offset, bytes })) => {
                     self.client.bytes(bytes).await?;
-                    if until.is_some_and(|until| offset + bytes.len() as u64 >= until) {
+                    self.next = offset + bytes.len() as u64;
+                    if until.is_some_and(|until| self.next >= until) {
                         go = Go::End;
                     }
                 }
@@ -165,7 +182,11 @@ impl View<'_> {
                         break;
                     }
                 }
-                Ok(Some(Reply::Exited(_))) | Err(_) => go = Go::End,
+                // The holder may have left before it knew what this viewer wants.
+                Ok(Some(Reply::Exited(record))) => {
+                    go = if self.next < record.written { Go::Cut } else { Go::End };
+                }
+                Err(_) => go = Go::Cut,
                 Ok(_) => {}
             }
         }
@@ -179,7 +200,7 @@ impl View<'_> {
                     *link = fresh;
                 }
                 Err(LinkError::Silent) => {}
-                Err(_) => go = Go::End,
+                Err(_) => go = Go::Cut,
             }
         }
         Ok(go)
@@ -205,6 +226,19 @@ impl View<'_> {
         self.client.say(&Response::Resized { cols: size.cols, rows: size.rows }).await?;
         Ok(Go::On)
     }
+}
+
+/// Shows the end of the output of a session that ended before all of it was passed on.
+async fn show_rest(dir: &SessionDir, next: u64, client: &mut FrameStream) -> Result<(), FrameError> {
+    let Ok(remains) = read_remains(&dir.ring()) else { return Ok(()) };
+    if remains.oldest > next {
+        client.say(&Response::Restarted { missing: remains.oldest - next }).await?;
+    }
+    let seen = usize::try_from(next.saturating_sub(remains.oldest)).unwrap_or(usize::MAX);
+    for chunk in remains.bytes.get(seen..).unwrap_or_default().chunks(CHUNK) {
+        client.bytes(chunk).await?;
+    }
+    Ok(())
 }
 
 /// Shows what is left of a session that has ended.
@@ -245,12 +279,17 @@ async fn last_record(shared: &Shared, handle: &SessionHandle) -> Result<Session,
     found.ok_or_else(|| Problem::new(ErrorKind::Internal, "the session has no record"))
 }
 
+/// Gives the actor a moment to see that its session has ended.
+async fn await_end(handle: &SessionHandle) {
+    let mut state = handle.state.clone();
+    let _ = tokio::time::timeout(CATCH_UP, state.wait_for(|state| *state == State::Exited)).await;
+}
+
 /// The session as it is when a view is over; one that was followed to its end has ended for the actor too,
 /// a moment later.
 async fn last_info(shared: &Shared, handle: &SessionHandle, followed: bool) -> Result<SessionInfo, Problem> {
     if followed {
-        let mut state = handle.state.clone();
-        let _ = tokio::time::timeout(CATCH_UP, state.wait_for(|state| *state == State::Exited)).await;
+        await_end(handle).await;
     }
     match handle.ask(Command::Info).await {
         Ok(info) => Ok(info),

@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::style::Style;
 
+/// Joins two emoji to one.
+pub(crate) const JOINER: char = '\u{200d}';
+
 /// One row of the screen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Row {
@@ -65,6 +68,14 @@ impl Glyph<'_> {
     }
 }
 
+/// What is drawn over the character of a cell. A joiner at the end has joined nothing, and would join whatever is
+/// drawn next.
+fn marks(cell: &Cell) -> &[char] {
+    let marks = cell.zerowidth().unwrap_or_default();
+    let end = marks.iter().rposition(|mark| *mark != JOINER).map_or(0, |last| last + 1);
+    &marks[..end]
+}
+
 /// Returns the glyphs of a row from left to right, covering every column once.
 pub(crate) fn glyphs(row: &grid::Row<Cell>) -> impl Iterator<Item = Glyph<'_>> {
     let cells = &row[..];
@@ -83,7 +94,7 @@ pub(crate) fn glyphs(row: &grid::Row<Cell>) -> impl Iterator<Item = Glyph<'_>> {
             column: u16::try_from(index).unwrap_or(u16::MAX),
             width: if whole { 2 } else { 1 },
             character: if broken { ' ' } else { cell.c },
-            marks: if broken { &[] } else { cell.zerowidth().unwrap_or_default() },
+            marks: if broken { &[] } else { marks(cell) },
             style: Style::of(cell),
         })
     })

@@ -1,7 +1,7 @@
-//! What is known of projects, and context that waits for its session.
+//! What was sent to a session, and context that waits for it.
 
 use ostler_core::Timestamp;
-use ostler_core::continuity::{Record, cut};
+use ostler_core::continuity::cut;
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
 
@@ -9,8 +9,6 @@ use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
 use crate::store::Store;
 
-/// How many records of a project are kept.
-const KEEP: u32 = 50;
 /// Longest context that waits for a session, in bytes.
 const PENDING: usize = 256 << 10;
 
@@ -26,38 +24,6 @@ pub struct PendingContext {
 }
 
 impl Store {
-    /// Keeps a record of a project, once per id, and forgets the oldest ones; says whether it is new.
-    pub fn add_continuity(&mut self, record: &Record) -> Result<bool, StoreError> {
-        let record = record.clone().bounded();
-        let text = json!(record).to_string();
-        self.atomically(|transaction| {
-            let sql = "INSERT INTO continuity (id, project, at_ms, record) VALUES (?, ?, ?, ?)
-                       ON CONFLICT DO NOTHING";
-            let added = transaction.execute(
-                sql,
-                params![record.id, record.project, record.at.0.cast_signed(), text],
-            )?;
-            let sql = "DELETE FROM continuity WHERE project = ?1 AND seq NOT IN
-                       (SELECT seq FROM continuity WHERE project = ?1 ORDER BY at_ms DESC, seq DESC LIMIT ?2)";
-            transaction.execute(sql, params![record.project, KEEP])?;
-            Ok(added > 0)
-        })
-    }
-
-    /// The records of a project, newest first. One that cannot be read is passed over.
-    pub fn continuity(&self, project: &str, limit: u32) -> Result<Vec<Record>, StoreError> {
-        let sql = "SELECT record FROM continuity WHERE project = ? ORDER BY at_ms DESC, seq DESC LIMIT ?";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![project, limit], |row| row.get::<_, String>(0))?;
-        let texts: Vec<String> = rows.collect::<Result<_, _>>()?;
-        Ok(texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
-    }
-
-    /// Forgets what is known of a project; says how many records that were.
-    pub fn clear_continuity(&mut self, project: &str) -> Result<usize, StoreError> {
-        Ok(self.connection.execute("DELETE FROM continuity WHERE project = ?", [project])?)
-    }
-
     /// What was sent to a session last, oldest first, as text.
     pub fn last_sent(&self, session: &str, limit: usize) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT substr(body, 1, 4096) FROM messages WHERE session = ? ORDER BY seq DESC LIMIT ?";

@@ -116,15 +116,6 @@ const STEPS: &[&str] = &[
     CREATE INDEX shared_continuity_of_project ON shared_continuity (project, seq);
 ",
     "
-    CREATE TABLE continuity (
-        seq     INTEGER PRIMARY KEY AUTOINCREMENT,
-        id      TEXT NOT NULL UNIQUE,
-        project TEXT NOT NULL,                      -- its root
-        at_ms   INTEGER NOT NULL,
-        record  TEXT NOT NULL                       -- JSON: all of it
-    ) STRICT;
-    CREATE INDEX continuity_of_project ON continuity (project, at_ms);
-
     CREATE TABLE pending_context (                  -- for sessions that could not be given it
         session   TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
         at_ms     INTEGER NOT NULL,

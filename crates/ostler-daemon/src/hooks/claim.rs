@@ -1,17 +1,20 @@
 //! Who handles a report: whoever makes its claim, once in the life of the home.
 //!
-//! A hook that waited too long for its answer leaves its report in the spool as well, and the daemon may be killed
-//! between hearing a report and answering it. A file that can be made only once, before the report is heard,
-//! decides such cases; it need not outlive the hook by much.
+//! A hook that waited too long for its answer leaves its report in the spool as well: a file that can be made only
+//! once decides who is heard. The claim holds the report itself until its session has heard it, so that what a
+//! daemon had in its hands when it was killed is found by the next one. An empty claim is a report that was heard;
+//! it need not outlive the hook by much.
 
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ostler_hold::create_private;
+use ostler_protocol::HookReport;
 
+use super::spool;
 use crate::home::Home;
 
 /// A hook is long gone after this, and its report in the spool was seen.
@@ -19,45 +22,75 @@ const KEPT: Duration = Duration::from_hours(1);
 
 /// The right to handle one report.
 #[derive(Debug)]
-pub(super) struct Claim(PathBuf);
+pub(crate) struct Claim(PathBuf);
 
 impl Claim {
-    /// Lets somebody else handle the report.
-    pub(super) fn give_up(self) {
-        let _ = fs::remove_file(self.0);
+    /// The report was heard: nobody handles it again.
+    pub(crate) fn heard(self) {
+        let emptied = OpenOptions::new().write(true).truncate(true).open(&self.0);
+        if let Err(error) = emptied {
+            tracing::warn!(%error, claim = %self.0.display(), "a report may be heard again by the next daemon");
+        }
     }
+}
+
+/// Lets somebody else handle a report that was claimed.
+pub(super) fn give_up(home: &Home, id: &str) {
+    let _ = fs::remove_file(directory(home).join(id));
 }
 
 fn directory(home: &Home) -> PathBuf {
     home.spool().join("claimed")
 }
 
-/// Claims the report of this id; none if it was claimed before.
-pub(super) fn take(home: &Home, id: &str) -> io::Result<Option<Claim>> {
-    let path = directory(home).join(id);
-    let claim = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    let claimed = match claim() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create_private(&directory(home))?;
-            claim()
-        }
-        other => other,
-    };
+/// Claims a report, whose id is a plain one; none if it was claimed before.
+pub(super) fn take(home: &Home, report: &HookReport, payload: &[u8]) -> io::Result<Option<Claim>> {
+    let path = directory(home).join(&report.id);
+    if path.exists() {
+        return Ok(None);
+    }
+    let written = directory(home).join(format!(".{}", report.id));
+    write(&written, &report.to_file(payload)?)?;
+    // A link is made whole or not at all, and never over another.
+    let claimed = fs::hard_link(&written, &path);
+    let _ = fs::remove_file(&written);
     match claimed {
-        Ok(_) => Ok(Some(Claim(path))),
+        Ok(()) => Ok(Some(Claim(path))),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Forgets claims that nobody can come back to.
-pub(super) fn forget_old(home: &Home) {
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let open = || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    let mut file: File = match (open(), path.parent()) {
+        (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
+            create_private(directory)?;
+            open()?
+        }
+        (opened, _) => opened?,
+    };
+    file.write_all(bytes)
+}
+
+/// Puts back into the spool what an earlier daemon claimed and nobody heard, and forgets claims that nobody can come
+/// back to. To be called before the first claim is made.
+pub(super) fn put_back(home: &Home) {
     let Ok(entries) = fs::read_dir(directory(home)) else { return };
     let now = SystemTime::now();
     for entry in entries.flatten() {
-        let made = entry.metadata().and_then(|metadata| metadata.modified());
-        let age = made.ok().and_then(|made| now.duration_since(made).ok());
-        if age.is_some_and(|age| age > KEPT) {
+        let Ok(metadata) = entry.metadata() else { continue };
+        let age = metadata.modified().ok().and_then(|made| now.duration_since(made).ok());
+        let is_whole = !entry.file_name().as_encoded_bytes().starts_with(b".");
+        if metadata.len() > 0 && is_whole {
+            let name = spool::read(&entry.path())
+                .ok()
+                .and_then(|bytes| HookReport::from_file(&bytes).and_then(|(report, _)| report.file_name()));
+            if name.is_some_and(|name| fs::rename(entry.path(), home.spool().join(name)).is_ok()) {
+                continue;
+            }
+        }
+        if !is_whole || age.is_some_and(|age| age > KEPT) {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -67,17 +100,36 @@ pub(super) fn forget_old(home: &Home) {
 mod tests {
     use super::*;
 
+    fn report(id: &str) -> HookReport {
+        HookReport {
+            id: id.into(),
+            session: "s".into(),
+            nonce: "n".into(),
+            event: "Stop".into(),
+            agent: None,
+            at: 7,
+            context: false,
+        }
+    }
+
     #[test]
-    fn a_report_is_claimed_once() {
+    fn a_report_is_claimed_once_and_kept_until_it_was_heard() {
         let base = tempfile::tempdir().unwrap();
         let path = base.path().join("home").into_os_string();
         let home = Home::resolve(|name| (name == "OSTLER_HOME").then(|| path.clone())).unwrap();
-        let first = take(&home, "a").unwrap().unwrap();
-        assert!(take(&home, "a").unwrap().is_none());
-        assert!(take(&home, "b").unwrap().is_some());
-        first.give_up();
-        assert!(take(&home, "a").unwrap().is_some());
-        forget_old(&home);
-        assert!(take(&home, "a").unwrap().is_none());
+        let take = |id: &str| take(&home, &report(id), b"{}").unwrap();
+        assert!(take("a").is_some());
+        assert!(take("a").is_none());
+        give_up(&home, "a");
+        let heard = take("a").unwrap();
+        let _unheard = take("b").unwrap();
+        heard.heard();
+
+        put_back(&home);
+        assert!(take("a").is_none());
+        let put_back = home.spool().join(report("b").file_name().unwrap());
+        let bytes = fs::read(put_back).unwrap();
+        assert_eq!(HookReport::from_file(&bytes), Some((report("b"), &b"{}"[..])));
+        assert!(take("b").is_some());
     }
 }

@@ -8,7 +8,7 @@ use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, HookReport, MAX_HOOK_PAYLOAD};
 use rustix::fs::inotify::WatchFlags;
 
-use super::{claim, handle};
+use super::handle;
 use crate::hints::{Hints, Sleeper};
 use crate::registry::Shared;
 
@@ -22,7 +22,6 @@ pub(crate) async fn replay_spool(shared: Shared) {
     let spool = shared.home.spool();
     // Watched before the first look, so that nothing falls between.
     let sleeper = create_private(&spool).and_then(|()| watch(&shared.hints, &spool));
-    claim::forget_old(&shared.home);
     replay(&shared, &spool).await;
     match sleeper {
         Ok(sleeper) => loop {
@@ -66,7 +65,7 @@ async fn replay(shared: &Shared, spool: &Path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => tracing::warn!(file = %file.display(), %error, "a report cannot be read"),
         }
-        // It was claimed before it was heard: from here on nobody hears it again, with the file or without.
+        // Its claim has all of it now, or it is of no use.
         let _ = std::fs::remove_file(&file);
     }
 }
@@ -85,7 +84,8 @@ fn files(spool: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(file: &Path) -> io::Result<Vec<u8>> {
+/// Reads a file of the spool, whatever was put there.
+pub(super) fn read(file: &Path) -> io::Result<Vec<u8>> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = File::from(rustix::fs::open(file, flags, Mode::empty())?);

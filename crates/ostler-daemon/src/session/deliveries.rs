@@ -27,8 +27,8 @@ const DISTINCT: usize = 20;
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) message: Message,
-    /// The bytes, where they are typed as they are.
-    pub(super) raw: Vec<u8>,
+    /// The bytes that are still to be typed as they are.
+    pub(super) raw: Option<Vec<u8>>,
     /// The text.
     pub(super) plain: SafeText,
     /// What is typed: the text, such that the agent takes it as it is.
@@ -226,7 +226,7 @@ impl Deliveries {
         if typing || self.under_way.is_some() {
             return None;
         }
-        self.open.values().find(|open| open.message.terms.raw).map(|open| open.message.seq)
+        self.open.values().find(|open| open.raw.is_some()).map(|open| open.message.seq)
     }
 
     /// When something is due, if nothing happens.

@@ -15,13 +15,12 @@ use unicode_width::UnicodeWidthChar;
 use super::Terminal;
 use crate::keyboard::Combine;
 use crate::restore;
+use crate::row::JOINER;
 
 /// Zero-width characters kept per cell.
 const MAX_MARKS: usize = 8;
 /// Link two consonants of an Indic script to one sign.
 const LINKERS: [char; 6] = ['\u{94d}', '\u{9cd}', '\u{acd}', '\u{b4d}', '\u{c4d}', '\u{d4d}'];
-/// Joins two emoji to one.
-const JOINER: char = '\u{200d}';
 
 impl Terminal {
     /// Returns whether characters simply go where the cursor is.

@@ -16,6 +16,13 @@ pub enum AnyShared {
     Redis(RedisShared),
 }
 
+impl AnyShared {
+    /// Whether it is the daemon's own database.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Own(_))
+    }
+}
+
 /// Hands every question to the store that it is for.
 macro_rules! hand_on {
     ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {

@@ -7,7 +7,6 @@ mod contract;
 mod server;
 mod shared;
 
-use ostler_core::continuity::{Record, Source};
 use ostler_core::{Proof, Timestamp};
 use ostler_store::{
     Accepted, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession, PendingContext, Store,
@@ -193,54 +192,6 @@ fn damage_and_newer_schemas_are_told_apart() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     drop(connection);
     assert!(matches!(Store::open(&newer), Err(StoreError::Newer { found: 99, .. })));
-}
-
-fn record(id: &str, project: &str, at: u64) -> Record {
-    Record {
-        id: id.into(),
-        project: project.into(),
-        at: Timestamp(at),
-        source: Source::Session,
-        summary: format!("did {id}"),
-        open: vec!["test it".into()],
-        ..Record::default()
-    }
-}
-
-#[test]
-fn a_project_keeps_its_newest_records_once_each() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("db");
-    let mut store = Store::open(&path).unwrap();
-    assert!(store.add_continuity(&record("a", "/one", 5)).unwrap());
-    assert!(!store.add_continuity(&Record { summary: "other".into(), ..record("a", "/one", 9) }).unwrap());
-    assert!(store.add_continuity(&record("b", "/two", 6)).unwrap());
-    for index in 0..60 {
-        store.add_continuity(&record(&format!("n{index}"), "/one", 100 + index)).unwrap();
-    }
-    // A late report of old work pushes out nothing newer.
-    store.add_continuity(&record("late", "/one", 1)).unwrap();
-    drop(store);
-
-    let mut store = Store::open(&path).unwrap();
-    let kept = store.continuity("/one", 1_000).unwrap();
-    assert_eq!((kept.len(), kept[0].id.as_str(), kept[49].id.as_str()), (50, "n59", "n10"));
-    assert_eq!(store.continuity("/one", 2).unwrap().len(), 2);
-    assert_eq!(store.continuity("/two", 9).unwrap(), [record("b", "/two", 6)]);
-    assert_eq!(store.clear_continuity("/one").unwrap(), 50);
-    assert_eq!(store.continuity("/one", 9).unwrap(), []);
-    assert_eq!(store.continuity("/two", 9).unwrap().len(), 1);
-}
-
-#[test]
-fn a_huge_record_is_cut() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&dir.path().join("db")).unwrap();
-    let huge =
-        Record { summary: "x".repeat(1 << 20), files: vec!["y".repeat(9_999); 999], ..record("a", "/p", 1) };
-    store.add_continuity(&huge).unwrap();
-    let kept = &store.continuity("/p", 1).unwrap()[0];
-    assert!(kept.summary.len() <= 4 << 10 && kept.files.len() == 51, "{}", kept.files.len());
 }
 
 #[test]

@@ -94,7 +94,9 @@ impl Lines {
     /// What is on the screen at the end.
     fn rest(&mut self) -> String {
         let all = self.screen.first_line() + self.screen.history_text().len() as u64;
-        self.take(all).trim_end_matches('\n').to_owned() + "\n"
+        let rest = self.take(all);
+        let text = rest.trim_end_matches('\n');
+        if text.is_empty() { String::new() } else { format!("{text}\n") }
     }
 
     fn take(&mut self, end: u64) -> String {

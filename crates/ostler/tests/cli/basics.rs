@@ -150,6 +150,19 @@ fn logs_are_text_and_follow_to_the_end() {
 }
 
 #[test]
+fn a_log_is_whole_also_when_its_program_ends_meanwhile() {
+    let home = TestHome::new();
+    for round in 0..20 {
+        let name = format!("a{round}");
+        home.start_sh(&name, "read x; seq 1 100");
+        let mut sender = home.command(["send", &name, "--raw", "\n"]).stdout(Stdio::null()).spawn().unwrap();
+        let log = home.ok(["logs", &name, "-f"]);
+        assert!(sender.wait().unwrap().success());
+        assert!(log.ends_with("99\n100\n"), "round {round}: {log}");
+    }
+}
+
+#[test]
 fn the_screen_as_text_ansi_and_json() {
     let home = TestHome::new();
     home.start_sh("a", "printf '\\033]0;my title\\007\\033[1;31mbold\\033[0m \\033[2mdim\\033[0m'; read x");

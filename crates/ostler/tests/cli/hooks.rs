@@ -324,7 +324,7 @@ fn a_wrong_nonce_or_session_is_refused() {
 }
 
 #[test]
-fn reports_that_find_no_daemon_are_heard_once_by_the_next() {
+fn reports_that_find_no_daemon_are_all_heard_by_the_next() {
     let reporter = Reporter::new();
     reporter.lab.home.kill_daemon();
     for index in 0..20 {
@@ -332,7 +332,7 @@ fn reports_that_find_no_daemon_are_heard_once_by_the_next() {
         assert_eq!((done.code, done.out.as_str()), (0, "{}"));
     }
     assert_eq!(reporter.spooled(), 20);
-    // Daemons that are killed while they read the spool hear none twice.
+    // Daemons that are killed while they read the spool leave it to the next.
     for _ in 0..5 {
         reporter.restart_daemon();
         reporter.lab.home.kill_daemon();
@@ -342,9 +342,9 @@ fn reports_that_find_no_daemon_are_heard_once_by_the_next() {
     reporter.report(&["Last"], b"");
     reporter.await_heard("Last");
     let heard: Vec<usize> = (0..20).map(|index| reporter.heard(&format!("Event-{index}"))).collect();
-    assert!(heard.iter().all(|count| *count <= 1), "{heard:?}");
-    // At most the one that was in a daemon's hands when it was killed is lost each time.
-    assert!(heard.iter().sum::<usize>() >= 15, "{heard:?}");
+    assert!(heard.iter().all(|count| *count >= 1), "{heard:?}");
+    // At most the one that a daemon just heard when it was killed is heard again each time.
+    assert!(heard.iter().sum::<usize>() <= 25, "{heard:?}");
 }
 
 #[test]

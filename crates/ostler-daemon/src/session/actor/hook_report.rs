@@ -30,22 +30,32 @@ impl Actor {
 
     /// Hears what a hook saw.
     pub(super) async fn on_hook(&mut self, report: HookCommand) {
-        let session = &self.record.start.name;
-        let HookCommand { id, agent, event, payload, at, print } = report;
-        let bytes = payload.len();
+        let HookCommand { claim, id, agent, event, payload, at, print } = report;
+        self.hear_hook(agent.as_ref(), &event, &payload, print).await;
+        let (session, bytes) = (&self.record.start.name, payload.len());
         tracing::debug!(%session, id, agent, event, bytes, at = at.0, "hook");
+        claim.heard();
+    }
+
+    async fn hear_hook(
+        &mut self,
+        agent: Option<&String>,
+        event: &str,
+        payload: &[u8],
+        print: Option<oneshot::Sender<Option<String>>>,
+    ) {
         // An agent that this one started inherits its environment, and speaks of itself.
-        if agent.as_ref().is_some_and(|agent| Some(agent) != self.record.start.agent.as_ref()) {
+        if agent.is_some_and(|agent| Some(agent) != self.record.start.agent.as_ref()) {
             return;
         }
         // What a report means is in the rules, and the first one may be quicker than their reader.
         self.await_rules().await;
         // Answered first: the agent waits for its hook.
         if let Some(print) = print {
-            self.give_context(&event, print).await;
+            self.give_context(event, print).await;
         }
         let Some(spec) = &self.known.agent.preset.hooks else { return };
-        let decoded = decode(spec, &event, &payload);
+        let decoded = decode(spec, event, payload);
         self.name_conversation(decoded.transcript, decoded.agent_session);
         for fact in decoded.facts {
             let (prompt, said) = match &fact {

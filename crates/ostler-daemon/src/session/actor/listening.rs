@@ -64,11 +64,8 @@ impl Actor {
         self.wished = Some(clock::steady());
         let cwd = self.record.start.cwd.clone();
         let found = context::assembled(&self.shared, cwd.as_ref(), None, None, "").await;
-        let text = match found {
-            Ok(found) if !found.text.is_empty() => found.text,
-            Ok(_) => "Nothing is known of this project yet.".to_owned(),
-            Err(error) => return tracing::warn!(%error, "no context for an agent that wants it"),
-        };
+        let unknown = || "Nothing is known of this project yet.".to_owned();
+        let text = if found.text.is_empty() { unknown() } else { found.text };
         let (queued, _) = oneshot::channel();
         let (settled, _) = oneshot::channel();
         let command = SendCommand {

@@ -46,7 +46,7 @@ impl Actor {
             way => Delivery::given(way, self.deliveries.policy),
         };
         let entered = delivery.is_given().then(clock::steady);
-        let raw = if message.terms.raw { bytes } else { Vec::new() };
+        let raw = message.terms.raw.then_some(bytes);
         let (body, text) = (Body::new(""), SafeText::default());
         let mut open =
             Open { raw, body, plain, text, delivery, by_file, echoes: 0, prompt: None, entered, message };
@@ -154,13 +154,17 @@ impl Actor {
         }
         if let Some(order) = self.deliveries.next_raw()
             && let Some(open) = self.deliveries.open.get(&order)
+            && let Some(bytes) = open.raw.clone()
         {
-            let bytes = open.raw.clone();
             Box::pin(self.type_for(order, None, bytes)).await;
         }
     }
 
     async fn settle_raw(&mut self, order: u64, seq: u64, settled: Settled) {
+        // Not typed again, also while the store does not take what became of it.
+        if let Some(open) = self.deliveries.open.get_mut(&order) {
+            open.raw = None;
+        }
         let outcome = match settled {
             Settled::Written { offset, earlier: false } => {
                 Ok(format!("holder ledger: write {seq} typed at output offset {offset}"))
@@ -370,8 +374,12 @@ impl Actor {
     }
 
     fn acceptable(&self, body: &[u8], terms: &SendTerms) -> Result<(), Problem> {
-        let waiting: usize =
-            self.deliveries.open.values().map(|open| open.raw.len() + open.text.as_str().len()).sum();
+        let waiting: usize = self
+            .deliveries
+            .open
+            .values()
+            .map(|open| open.raw.as_ref().map_or(0, Vec::len) + open.text.as_str().len())
+            .sum();
         if self.deliveries.open.len() >= MAX_OPEN || waiting + body.len() > MAX_OPEN_BYTES {
             let message = format!("{} messages wait for this session already", self.deliveries.open.len());
             return Err(Problem::new(ErrorKind::Conflict, message)
