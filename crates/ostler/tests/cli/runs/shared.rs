@@ -12,7 +12,7 @@ use super::world::{World, reasons};
 use crate::support::until;
 
 /// A server on a socket of its own, whose acknowledged writes survive its end.
-struct Server {
+pub(super) struct Server {
     program: PathBuf,
     dir: tempfile::TempDir,
     child: Child,
@@ -20,11 +20,12 @@ struct Server {
 
 impl Server {
     /// Starts the server that the tests are told of, or the one on the path.
-    fn start() -> Option<Self> {
+    pub(super) fn start() -> Option<Self> {
         let named = std::env::var_os("OSTLER_TEST_REDIS").filter(|value| !value.is_empty());
         let named = named.and_then(|named| std::env::split_paths(&named).next());
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let on_path = || std::env::split_paths(&path).map(|dir| dir.join("redis-server")).find(|file| file.is_file());
+        let on_path =
+            || std::env::split_paths(&path).map(|dir| dir.join("redis-server")).find(|file| file.is_file());
         let Some(program) = named.or_else(on_path) else {
             println!("left out: no redis-server found (install one, or set OSTLER_TEST_REDIS)");
             return None;
@@ -38,12 +39,20 @@ impl Server {
         format!("unix://{}", self.dir.path().join("socket").display())
     }
 
-    fn kill(&mut self) {
+    /// A home that keeps its runs there.
+    pub(super) fn world(&self) -> World {
+        let world = World::new();
+        let config = format!("[store]\nurl = \"{}\"\n", self.url());
+        std::fs::write(world.path("home/config/config.toml"), config).unwrap();
+        world
+    }
+
+    pub(super) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.child = spawn(&self.program, &self.dir);
     }
 }
@@ -69,15 +78,13 @@ fn spawn(program: &PathBuf, dir: &tempfile::TempDir) -> Child {
 #[test]
 fn a_run_survives_the_end_of_daemon_and_server() {
     let Some(mut server) = Server::start() else { return };
-    let world = World::new();
-    let config = format!("[store]\nurl = \"{}\"\n", server.url());
-    std::fs::write(world.path("home/config/config.toml"), config).unwrap();
+    let world = server.world();
     world.agent("a", "--status", &["!write one.txt 1 !work 1s !limit 7pm"]);
     world.agent("b", "--status", &["!work 1s !write two.txt 2 !say done"]);
     let args = ["run", "Do it.", "--agent", "a,b", "--check", "cat one.txt two.txt", "--detach"];
     let id = world.run(&args).ok().trim().to_owned();
     let store = world.json(&["providers", "--json"])["store"].as_str().unwrap().to_owned();
-    assert!(store.contains("unix:") || store.contains("redis"), "{store}");
+    assert!(store.contains("every acknowledged write survives a kill -9 of the server"), "{store}");
 
     // The server goes while the first agent works, the daemon while the second does.
     world.await_state(&id, "working");

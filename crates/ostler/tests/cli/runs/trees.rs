@@ -31,14 +31,19 @@ fn every_task_has_a_work_tree_and_the_repository_stays_as_it_is() {
     };
     let file = world.path("tasks.toml");
     std::fs::write(&file, ["one", "two"].map(task).concat()).unwrap();
-    let args = ["run", "--task", file.to_str().unwrap(), "--worktree", "--parallel", "2", "--agent", "a", "--json"];
+    let args =
+        ["run", "--task", file.to_str().unwrap(), "--worktree", "--parallel", "2", "--agent", "a", "--json"];
     let done = world.run(&args);
     assert_eq!(done.code, 0, "{done:?}");
     let runs: Vec<Value> = serde_json::from_str(&done.out).unwrap();
     let dirs: Vec<&Path> = runs.iter().map(|run| Path::new(run["cwd"].as_str().unwrap())).collect();
     assert!(dirs.len() == 2 && dirs[0] != dirs[1] && !dirs.contains(&project.as_path()), "{dirs:?}");
     for (run, dir) in runs.iter().zip(&dirs) {
-        assert_eq!((&run["state"], &run["files"]["created"]), (&json!("done"), &json!(["out.txt"])), "{run:#}");
+        assert_eq!(
+            (&run["state"], &run["files"]["created"]),
+            (&json!("done"), &json!(["out.txt"])),
+            "{run:#}"
+        );
         assert_eq!(run["attempts"].as_array().unwrap().len(), 2);
         assert_eq!(std::fs::read_to_string(dir.join("out.txt")).unwrap().trim(), "good");
         let branch = git(dir, &["branch", "--show-current"]);
