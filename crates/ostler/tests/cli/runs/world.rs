@@ -27,6 +27,10 @@ when = { composer = true }
 [rules.busy]
 state = "working"
 when = { in = "above 3", row = 'Working… \(' }
+[rules.retrying]
+state = "working"
+kind = "rate_limit"
+when = { in = "above 6", row = '^● retry-429\(\)' }
 [rules.trust]
 state = "blocked"
 kind = "trust"
