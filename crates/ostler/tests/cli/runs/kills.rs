@@ -117,6 +117,7 @@ fn killed_at_random(world: &World, mut server: Option<&mut Server>) {
         if let Some(server) = server.as_deref_mut().filter(|_| victims != 1) {
             server.kill();
             server.restart();
+            until("the store answers", || (world.run(&["providers"]).code == 0).then_some(()));
         }
         killed += 1;
         let runs = world.json(&["runs", "list", "--all", "--json"]);
