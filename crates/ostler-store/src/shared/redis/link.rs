@@ -121,7 +121,9 @@ impl Link {
     pub(super) async fn ask<T: FromRedisValue>(&self, cmd: &Cmd) -> Result<T, SharedError> {
         let (began, was_open) = (Instant::now(), matches!(self.state.lock().await.1, State::Open(..)));
         let answer = match self.try_once(cmd).await {
-            Err(SharedError::Unreachable(_)) if was_open && began.elapsed() < LIMIT => self.try_once(cmd).await,
+            Err(SharedError::Unreachable(_)) if was_open && began.elapsed() < LIMIT => {
+                self.try_once(cmd).await
+            }
             answer => answer,
         };
         answer?.map_err(|error| self.error(&error))
