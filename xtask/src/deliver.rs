@@ -7,16 +7,21 @@
 //! said of it. Messages are made from a seed ([`message`]); most are short, and some are what agents choke on.
 //!
 //! A trial has parts ([`Part`]), each in a world of its own ([`crate::namespace`]): many messages one after the other,
-//! messages right after a start, messages to an agent at work, messages while a dialog is open, and a race against
-//! pasting with tmux ([`race`]).
+//! messages right after a start, messages to an agent at work, messages while a dialog is open, messages that are to be
+//! confirmed, starts with something to know ([`context`]), messages whose daemon is killed ([`kills`]), and a race
+//! against pasting with tmux ([`race`]).
 
+pub mod context;
 pub mod job;
+pub mod kept;
+pub mod kills;
 pub mod message;
 pub mod race;
 pub mod run;
 pub mod session;
 pub mod table;
 pub mod tally;
+pub mod timing;
 pub mod trial;
 
 pub use job::{Effort, Job, Part};

@@ -77,10 +77,23 @@ impl Driver {
         program: &str,
         args: &[String],
     ) -> Result<()> {
+        self.start_with(cwd, env, agent, program, args, &[])
+    }
+
+    /// Starts the agent, recorded, with more to say to `ostler start`.
+    pub fn start_with(
+        &mut self,
+        cwd: &str,
+        env: &[(String, String)],
+        agent: &str,
+        program: &str,
+        args: &[String],
+        more: &[&str],
+    ) -> Result<()> {
         let from = self.now();
         let mut command =
             self.command(&["start", program, "--json", "--cwd", cwd, "--record", "64", "--size", "120x40"]);
-        command.args(["--name", &self.name]);
+        command.args(["--name", &self.name]).args(more);
         // Behind an interpreter nobody can tell which agent it is.
         if Path::new(program).file_name().is_none_or(|file| file != agent) {
             command.args(["--as", agent]);

@@ -89,7 +89,7 @@ struct Deliver {
     /// Only this release
     #[arg(long)]
     version: Option<String>,
-    /// Play only this part; may be given more than once [default: messages, cold, busy, dialog]
+    /// Play only this part; may be given more than once [default: all but kills and race]
     #[arg(long = "part", value_enum)]
     parts: Vec<Part>,
     /// Small messages by turns through ostler and through tmux
@@ -107,6 +107,9 @@ struct Deliver {
     /// Cold starts
     #[arg(long, default_value = "20")]
     cold: usize,
+    /// Kills of the daemon, in the part about them
+    #[arg(long, default_value = "50")]
+    kills: usize,
     /// Rounds of the other parts [default: 6; with --race: 20]
     #[arg(long)]
     rounds: Option<usize>,
@@ -125,7 +128,7 @@ struct Deliver {
     /// Fail if anything went wrong
     #[arg(long)]
     check: bool,
-    /// Write docs/delivery.md
+    /// Write docs/delivery.md: what was tried takes the place of what was known of it
     #[arg(long)]
     write: bool,
     /// Print JSON, with what became of every message
@@ -234,30 +237,32 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
     let lookalikes = std::fs::read_to_string(repository.join("conformance/lookalikes.txt"))?;
     let lookalikes = lookalikes.split("\n\n").map(|text| text.trim_end().to_owned()).collect();
     let rounds = args.rounds.unwrap_or(if args.race { 20 } else { 6 });
-    let Deliver { agents, version, seed, messages, kinds, cold, jobs, keep, .. } = args;
+    let Deliver { agents, version, seed, messages, kinds, cold, kills, jobs, keep, .. } = args;
     let request = run::Request {
         agents,
         version,
         parts,
-        effort: Effort { seed, messages, kinds, cold, rounds, layer, lookalikes },
+        effort: Effort { seed, messages, kinds, cold, kills, rounds, layer, lookalikes },
         jobs,
         keep,
         bins: bins.path().to_owned(),
         repository: repository.clone(),
     };
-    let rows = run::run(&request, &|row| {
+    let tell = |row: &run::Row| {
         eprintln!("{}", table::line(row));
         for note in row.outcome.tally.notes.iter().chain(&row.error) {
             eprintln!("    {note}");
         }
-    })?;
+    };
+    let rows = run::run(&request, &tell, &|missing| eprintln!("{missing}"))?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print!("{}", table::table(&rows));
     }
     if args.write {
-        std::fs::write(repository.join("docs/delivery.md"), table::page(&rows, seed))?;
+        let kept = deliver::kept::merge(&repository.join("conformance/delivery.json"), &rows)?;
+        std::fs::write(repository.join("docs/delivery.md"), table::page(&kept))?;
     }
     let failed = args.check && !rows.iter().all(run::Row::passes);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::*;
 
 fn mark(from: f64, what: What) -> Mark {
@@ -9,7 +11,16 @@ fn received(at: f64, exchange: u64, turn: Option<usize>) -> Entry {
     Entry {
         at: 1000.0 + at,
         exchange,
-        event: Event::Received { path, turn, reply: turn, user, fresh: vec![], prompts: 0, tools: vec![] },
+        event: Event::Received {
+            path,
+            turn,
+            reply: turn,
+            user,
+            fresh: vec![],
+            prompts: 0,
+            tools: vec![],
+            watched: BTreeMap::new(),
+        },
     }
 }
 

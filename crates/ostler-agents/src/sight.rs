@@ -36,7 +36,11 @@ pub struct Body {
     bytes: usize,
     wide: usize,
     lines: usize,
+    /// Without blank lines around it.
+    inner_lines: usize,
     tabs: bool,
+    /// The mark that was seen in its place.
+    mark: Option<String>,
 }
 
 /// What of a text is surely drawn where it is expected.
@@ -154,8 +158,23 @@ impl Body {
             bytes: text.len(),
             wide: text.encode_utf16().count(),
             lines: text.matches('\n').count(),
+            inner_lines: text.trim().matches('\n').count(),
             tabs: text.contains('\t'),
+            mark: None,
         }
+    }
+
+    /// Takes note of the mark that stands in the composer in place of this text, if one does.
+    pub fn note_mark(
+        &mut self,
+        screen: &Screen,
+        book: &RuleBook,
+        composer: &Composer,
+        placeholder: Option<&Placeholder>,
+    ) {
+        let shown = self.composer_text(screen, book, composer, true);
+        let found = placeholder.and_then(|Placeholder(pattern)| pattern.find(&shown));
+        self.mark = found.map(|found| found.as_str().to_owned());
     }
 
     /// How much of it can be recognised.
@@ -206,8 +225,15 @@ impl Body {
         if let Some(Placeholder(pattern)) = placeholder
             && let Some(found) = pattern.captures(&shown)
         {
-            let rest = pattern.replace(&shown, "");
-            return if self.fits(&found) && letters(&rest).is_empty() { Sight::Ours } else { Sight::Foreign };
+            let alone = letters(&pattern.replace(&shown, "")).is_empty();
+            let mark = Some(&found[0]);
+            // Some leave it there although they took the text.
+            let left = |body: &Body| body.mark.as_deref() == mark;
+            return match alone {
+                true if self.mark.is_none() && earlier.iter().any(left) => Sight::Earlier,
+                true if self.fits(&found) => Sight::Ours,
+                _ => Sight::Foreign,
+            };
         }
         let (seen, whole) = (self.essence.of(&shown), self.essence.as_str());
         if seen.is_empty() {
@@ -286,8 +312,10 @@ impl Body {
         let number = |name| found.name(name).and_then(|group| group.as_str().parse::<usize>().ok());
         match (number("chars"), number("lines")) {
             (Some(count), _) => [self.characters, self.bytes, self.wide].contains(&count),
-            // Some count line breaks, some lines; fewer of either is a text that was cut.
-            (None, Some(lines)) => [self.lines, self.lines + 1].contains(&lines),
+            // Some count line breaks, some lines, some leave out blank ones around it; fewer is a text that was cut.
+            (None, Some(count)) => {
+                [self.lines, self.lines + 1, self.inner_lines, self.inner_lines + 1].contains(&count)
+            }
             (None, None) => self.characters >= MARKED,
         }
     }

@@ -13,6 +13,18 @@ below = '^─{10,}'
 
 /// The sight of a text in a composer with these rows.
 fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {
+    let earlier: Vec<Body> = earlier.iter().map(|text| Body::new(text)).collect();
+    look(rows, |screen, book, composer, mark| Body::new(text).sight(screen, book, composer, mark, &earlier))
+}
+
+/// The text after it was seen in a composer with these rows.
+fn noted(text: &str, rows: &[&str]) -> Body {
+    let mut body = Body::new(text);
+    look(rows, |screen, book, composer, mark| body.note_mark(screen, book, composer, mark));
+    body
+}
+
+fn look<T>(rows: &[&str], see: impl FnOnce(&Screen, &RuleBook, &Composer, Option<&Placeholder>) -> T) -> T {
     let preset: Preset = toml::from_str(PRESET).unwrap();
     let book = Arc::new(RuleBook::new(&preset, None, None).unwrap());
     let mut screen = Screen::new(Size::clamped(40, 20), 0);
@@ -23,8 +35,7 @@ fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {
     reader.look(&mut screen);
     let mark =
         Placeholder::new(r"\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]|\[Pasted (?P<chars>\d+) chars\]");
-    let earlier: Vec<Body> = earlier.iter().map(|text| Body::new(text)).collect();
-    Body::new(text).sight(&screen, &book, reader.composer().unwrap(), mark.as_ref(), &earlier)
+    see(&screen, &book, reader.composer().unwrap(), mark.as_ref())
 }
 
 #[test]
@@ -79,11 +90,32 @@ fn a_mark_stands_for_a_text_of_its_size() {
     assert_eq!(sight(&text, &["[Pasted text #1 +29 lines]"], &[]), Sight::Foreign);
     assert_eq!(sight(&text, &["[Pasted text #1 +25 lines]"], &[]), Sight::Foreign, "a line is missing");
     assert_eq!(sight(&text, &["[Pasted text #1 +26 lines] more"], &[]), Sight::Foreign);
+    let padded = format!("\n\n{text}");
+    for (lines, sight_of) in [(28, Sight::Ours), (27, Sight::Ours), (26, Sight::Ours), (25, Sight::Foreign)] {
+        let mark = format!("[Pasted text #1 +{lines} lines]");
+        assert_eq!(sight(&padded, &[&mark], &[]), sight_of, "blank lines before it, {lines}");
+    }
     assert_eq!(sight(&text, &["[Pasted text #1]"], &[]), Sight::Ours);
     assert_eq!(sight("short", &["[Pasted text #1]"], &[]), Sight::Foreign);
     let count = text.chars().count();
     assert_eq!(sight(&text, &[&format!("[Pasted {count} chars]")], &[]), Sight::Ours);
     assert_eq!(sight(&text, &[&format!("[Pasted {} chars]", count + 1)], &[]), Sight::Foreign);
+}
+
+#[test]
+fn a_mark_that_was_left_behind_is_known_again() {
+    let text = "word ".repeat(60) + &"\nline".repeat(6);
+    let mark = "[Pasted text #28 +6 lines]";
+    let before = [noted(&text, &[mark])];
+    let see = |body: &Body, rows: &[&str]| {
+        look(rows, |screen, book, composer, mark| body.sight(screen, book, composer, mark, &before))
+    };
+    assert_eq!(see(&Body::new("short"), &[mark]), Sight::Earlier);
+    assert_eq!(see(&Body::new(&text), &[mark]), Sight::Earlier, "the next one is as long");
+    assert_eq!(see(&before[0], &[mark]), Sight::Ours);
+    assert_eq!(see(&Body::new("short"), &["[Pasted text #29 +6 lines]"]), Sight::Foreign);
+    assert_eq!(see(&Body::new("short"), &[&format!("{mark} and more")]), Sight::Foreign);
+    assert_eq!(see(&noted("short", &["short"]), &["short"]), Sight::Ours);
 }
 
 #[test]

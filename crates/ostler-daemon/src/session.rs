@@ -105,6 +105,8 @@ pub(crate) struct Standing {
     pub(crate) confidence: f32,
     /// How the last turn failed, and who said so.
     pub(crate) failed: Option<(Reporter, Failure)>,
+    /// Its last turn ended with a question, by its own words.
+    pub(crate) asks: bool,
     /// Why calls to its model fail and are tried again, since when by the steady clock, and who says so.
     pub(crate) retrying: Option<(Reporter, At<Failure>)>,
     pub(crate) exit: Option<(Option<u8>, Option<u8>)>,

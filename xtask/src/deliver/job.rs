@@ -20,13 +20,32 @@ pub enum Part {
     Busy,
     /// A message while a dialog is open, or about to open.
     Dialog,
+    /// Messages that the agent is asked to confirm.
+    Ack,
+    /// Starts with something to know and something to do.
+    Context,
+    /// Messages whose daemon is killed at any moment.
+    Kills,
     /// Small messages, by turns with another way to send them.
     Race,
 }
 
 impl Part {
     /// The parts that are played unless others are asked for.
-    pub const USUAL: [Self; 4] = [Self::Messages, Self::Cold, Self::Busy, Self::Dialog];
+    pub const USUAL: [Self; 6] =
+        [Self::Messages, Self::Cold, Self::Busy, Self::Dialog, Self::Ack, Self::Context];
+
+    /// Every part.
+    pub const ALL: [Self; 8] = [
+        Self::Messages,
+        Self::Cold,
+        Self::Busy,
+        Self::Dialog,
+        Self::Ack,
+        Self::Context,
+        Self::Kills,
+        Self::Race,
+    ];
 
     /// Its name in paths and tables.
     pub fn name(self) -> &'static str {
@@ -35,6 +54,9 @@ impl Part {
             Self::Cold => "cold",
             Self::Busy => "busy",
             Self::Dialog => "dialog",
+            Self::Ack => "ack",
+            Self::Context => "context",
+            Self::Kills => "kills",
             Self::Race => "race",
         }
     }
@@ -59,6 +81,8 @@ pub struct Effort {
     pub kinds: Vec<Kind>,
     /// Cold starts.
     pub cold: usize,
+    /// Kills of the daemon.
+    pub kills: usize,
     /// Rounds of everything else.
     pub rounds: usize,
     /// What to lay over the agent's preset.
@@ -91,6 +115,12 @@ pub struct Outcome {
     pub rival: Vec<f64>,
     /// Messages that the other way lost.
     pub rival_lost: usize,
+    /// Seconds from the start of the agent to its prompt, in a race, without ostler.
+    #[serde(default)]
+    pub own_start: Vec<f64>,
+    /// Seconds from the start of the agent to the model's reading the first message, in a race.
+    #[serde(default)]
+    pub cold: Vec<f64>,
     /// How busy the machine was, in the middle.
     pub load: f64,
     /// Every message and what became of it.

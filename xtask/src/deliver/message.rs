@@ -250,7 +250,7 @@ mod tests {
 
     fn effort(seed: u64, kinds: &[Kind]) -> Effort {
         let (kinds, lookalikes) = (kinds.to_vec(), vec!["Proceed?".to_owned()]);
-        Effort { seed, messages: 100, kinds, cold: 0, rounds: 0, layer: None, lookalikes }
+        Effort { seed, messages: 100, kinds, cold: 0, kills: 0, rounds: 0, layer: None, lookalikes }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Small messages, by turns through `ostler send` and through tmux: paste, wait 300 ms, Enter.
+//! Small messages, by turns through `ostler send` and through tmux: paste, wait 300 ms, Enter. And starts: by ostler up
+//! to the model's reading the first message, by tmux up to the agent's prompt.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -19,13 +20,20 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// Seconds of rest before each message, by either way.
 const REST: f64 = 1.0;
 
+/// Starts by either way.
+const STARTS: usize = 5;
+
 /// Sends by turns; returns what went through ostler, and adds the other times to the outcome.
 pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome) -> Result<Vec<Sent>> {
     let mut sent = Vec::new();
+    let ready = Regex::new(&job.agent.ready.appears)?;
+    for round in 0..STARTS.min(job.effort.rounds) {
+        cold(driver, job, stage, round, outcome)?;
+        outcome.own_start.push(own_start(driver, stage, &ready)?);
+    }
     start(driver, stage, "race")?;
     tmux_start(stage)?;
     await_rest(driver)?;
-    let ready = Regex::new(&job.agent.ready.appears)?;
     driver.until("the prompt appears in tmux", 60.0, || Ok(ready.is_match(&tmux_screen()?).then_some(())))?;
     driver.rest(job.agent.ready.settle + 2.0);
     for round in 0..job.effort.rounds {
@@ -34,13 +42,13 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome)
         driver.rest(REST);
         let message = message::short(job.effort.seed, round * 2, text);
         let result = send(driver, &message, 30, true)?;
-        let _ = await_heard(driver, &message, 10.0);
+        let _ = await_heard(driver, stage, &message, 10.0);
         sent.push(result);
         driver.rest(REST);
         let message = message::short(job.effort.seed, round * 2 + 1, text);
         let at = driver.now();
         tmux_paste(&message.text)?;
-        match await_heard(driver, &message, 10.0) {
+        match await_heard(driver, stage, &message, 10.0) {
             Ok(heard) => outcome.rival.push(heard - at),
             Err(_) => outcome.rival_lost += 1,
         }
@@ -48,6 +56,35 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome)
     }
     let _ = tmux(&["kill-server"]).status();
     Ok(sent)
+}
+
+/// Starts the agent and sends it a message at once.
+fn cold(driver: &mut Driver, job: &Job, stage: &Stage, round: usize, outcome: &mut Outcome) -> Result<()> {
+    let message = message::short(job.effort.seed, 1000 + round, "right after the start");
+    let began = driver.now();
+    start(driver, stage, &format!("cold-{round}"))?;
+    send(driver, &message, 90, true)?;
+    outcome.cold.push(await_heard(driver, stage, &message, 20.0)? - began);
+    driver.rest(REST);
+    driver.stop_session()
+}
+
+/// Seconds that the agent needs by itself until its prompt is there.
+fn own_start(driver: &Driver, stage: &Stage, ready: &Regex) -> Result<f64> {
+    let began = driver.now();
+    tmux_start(stage)?;
+    let deadline = began + 90.0;
+    while !ready.is_match(&tmux_screen()?) {
+        if driver.now() > deadline {
+            bail!("the agent does not start in tmux");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let seconds = driver.now() - began;
+    driver.rest(REST);
+    let _ = tmux(&["kill-server"]).status();
+    driver.rest(REST);
+    Ok(seconds)
 }
 
 fn tmux(args: &[&str]) -> Command {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::job::{Effort, Job, OUTCOME, Outcome, Part};
 use crate::agent::AgentFile;
@@ -33,7 +33,7 @@ pub struct Request {
 }
 
 /// How one part went for one agent.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     /// The agent.
     pub agent: String,
@@ -43,6 +43,8 @@ pub struct Row {
     pub part: Part,
     /// How it went, as far as it went.
     pub outcome: Outcome,
+    /// Where its messages came from.
+    pub seed: u64,
     /// Why it did not go to its end.
     pub error: Option<String>,
 }
@@ -54,9 +56,10 @@ impl Row {
     }
 }
 
-/// Plays everything and tells how each part went as soon as it is over.
-pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync)) -> Result<Vec<Row>> {
-    let mut queue = queue(request)?;
+/// Plays everything and tells how each part went as soon as it is over. A program that cannot be had is told too, and
+/// left out: it proves nothing about ostler.
+pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync), tell_missing: &dyn Fn(&str)) -> Result<Vec<Row>> {
+    let mut queue = queue(request, tell_missing)?;
     queue.reverse();
     let (queue, rows) = (Mutex::new(queue), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -77,7 +80,7 @@ pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync)) -> Result<Vec<Row>> 
     Ok(rows)
 }
 
-fn queue(request: &Request) -> Result<Vec<(Job, PathBuf)>> {
+fn queue(request: &Request, tell_missing: &dyn Fn(&str)) -> Result<Vec<(Job, PathBuf)>> {
     let dir = request.repository.join("conformance/agents");
     let names = if request.agents.is_empty() { AgentFile::names(&dir)? } else { request.agents.clone() };
     let mut jobs = Vec::new();
@@ -86,14 +89,21 @@ fn queue(request: &Request) -> Result<Vec<(Job, PathBuf)>> {
         let mut versions = file.versions()?;
         versions.retain(|version| request.version.as_ref().is_none_or(|wanted| wanted == version));
         for version in versions {
+            let install = file.resolve_delivery(&version, Part::Messages.scene())?.install;
+            let installed = match install::installed(&name, &version, &install) {
+                Ok(installed) => installed,
+                Err(error) => {
+                    tell_missing(&format!("{name} {version} is left out: {error:#}"));
+                    continue;
+                }
+            };
             for &part in &request.parts {
                 let agent = file.resolve_delivery(&version, part.scene())?;
                 if agent.skip.contains_key(&part.scene()) {
                     continue;
                 }
-                let installed = install::installed(&name, &version, &agent.install)?;
                 let (name, version, effort) = (name.clone(), version.clone(), request.effort.clone());
-                jobs.push((Job { name, version, part, agent, effort }, installed));
+                jobs.push((Job { name, version, part, agent, effort }, installed.clone()));
             }
         }
     }
@@ -105,7 +115,8 @@ fn play(request: &Request, job: &Job, installed: &Path) -> Row {
         Ok(outcome) => outcome,
         Err(error) => (Outcome::default(), Some(format!("{error:#}"))),
     };
-    Row { agent: job.name.clone(), version: job.version.clone(), part: job.part, outcome, error }
+    let (agent, version, seed) = (job.name.clone(), job.version.clone(), job.effort.seed);
+    Row { agent, version, part: job.part, outcome, seed, error }
 }
 
 fn try_play(request: &Request, job: &Job, installed: &Path) -> Result<(Outcome, Option<String>)> {

@@ -17,8 +17,13 @@ const REST: &str = "90";
 
 /// Starts the agent under this name.
 pub fn start(driver: &mut Driver, stage: &Stage, name: &str) -> Result<()> {
+    start_with(driver, stage, name, &[])
+}
+
+/// Starts the agent under this name, with more to say to `ostler start`.
+pub fn start_with(driver: &mut Driver, stage: &Stage, name: &str, more: &[&str]) -> Result<()> {
     driver.turn_to(name);
-    driver.start(crate::stage::CWD, &stage.env, &stage.agent, &stage.program, &stage.args)
+    driver.start_with(crate::stage::CWD, &stage.env, &stage.agent, &stage.program, &stage.args, more)
 }
 
 /// Waits until ostler says that the agent is at rest.
@@ -28,8 +33,24 @@ pub fn await_rest(driver: &Driver) -> Result<()> {
 
 /// Sends a message as a person would, and waits for the proof.
 pub fn send(driver: &Driver, message: &Message, timeout: u32, timed: bool) -> Result<Sent> {
+    send_with(driver, message, timeout, timed, &["--wait", "submitted"])
+}
+
+/// Sends a message, and asks the agent to confirm it.
+pub fn send_with_request(driver: &Driver, message: &Message, timeout: u32) -> Result<Sent> {
+    let sent = send_with(driver, message, timeout, false, &["--wait", "acknowledged"])?;
+    let acknowledged = sent.said == Said::Submitted;
+    // One that is not confirmed may well have been taken.
+    let taken = |sent: Sent| match &sent.said {
+        Said::Waiting(_) => send_with(driver, message, 1, false, &["--wait", "submitted"]),
+        _ => Ok(sent),
+    };
+    Ok(Sent { asked: true, acknowledged, ..taken(sent)? })
+}
+
+fn send_with(driver: &Driver, message: &Message, timeout: u32, timed: bool, more: &[&str]) -> Result<Sent> {
     let mut command = driver.command(&["send", driver.name(), "-", "--id", &message.id, "--json"]);
-    command.args(["--wait", "submitted", "--timeout", &timeout.to_string()]);
+    command.args(more).args(["--timeout", &timeout.to_string()]);
     let at = driver.now();
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     child.stdin.take().context("no standard input")?.write_all(message.text.as_bytes())?;
@@ -57,15 +78,19 @@ pub fn send(driver: &Driver, message: &Message, timeout: u32, timed: bool) -> Re
         enters: told["enters"].as_u64().unwrap_or(0),
         evidence: evidence.filter_map(|line| line.as_str().map(str::to_owned)).collect(),
         timed,
+        asked: false,
+        acknowledged: false,
     })
 }
 
 /// Waits until the model has heard a message and has answered; returns when it heard it.
-pub fn await_heard(driver: &Driver, message: &Message, timeout: f64) -> Result<f64> {
+pub fn await_heard(driver: &Driver, stage: &Stage, message: &Message, timeout: f64) -> Result<f64> {
     let whole = normal(&message.text);
     driver.until("the model hears it", timeout, || {
         let log = driver.exchanges();
         let heard = log.iter().find(|entry| match &entry.event {
+            // A request without tools is one on the side, say for a title.
+            Event::Received { tools, .. } if tools.is_empty() && !stage.without_tools => false,
             Event::Received { fresh, .. } => fresh.iter().any(|text| {
                 message.token.as_ref().is_some_and(|token| text.contains(token)) || normal(text) == whole
             }),

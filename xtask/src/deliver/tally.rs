@@ -41,6 +41,12 @@ pub struct Sent {
     pub evidence: Vec<String>,
     /// The agent was at rest when it was sent: the time to the model says something.
     pub timed: bool,
+    /// The agent was asked to confirm it.
+    #[serde(default)]
+    pub asked: bool,
+    /// It did.
+    #[serde(default)]
+    pub acknowledged: bool,
 }
 
 /// What became of one message.
@@ -82,8 +88,22 @@ pub struct Tally {
     pub answered: usize,
     /// How often the agent did not come to rest, or was gone.
     pub restless: usize,
+    /// Messages that the agent was asked to confirm.
+    pub asked: usize,
+    /// Those that it confirmed.
+    pub acknowledged: usize,
+    /// Starts with something to know.
+    pub contexts: usize,
+    /// Those where the model knew it, once, when it was told what to do.
+    pub visible: usize,
+    /// Daemons that were killed.
+    pub kills: usize,
     /// Typed once, entered once, and heard.
     pub first_try: usize,
+    /// Said to be submitted, and heard once and whole.
+    pub arrived: usize,
+    /// Seconds from the last byte of a turn to the agent's being said to be at rest.
+    pub to_idle: Vec<f64>,
     /// Seconds from `ostler send` to the model, where the agent was at rest.
     pub seconds: Vec<f64>,
     /// What went wrong, for people.
@@ -105,7 +125,9 @@ impl Tally {
             self.answered,
             self.restless,
         ];
-        wrong.iter().all(|count| *count == 0) && self.sent > 0
+        // Whether an agent confirms is its own affair, so not all of them need be.
+        let heeded = self.acknowledged * 10 >= self.asked * 8 && self.visible == self.contexts;
+        wrong.iter().all(|count| *count == 0) && heeded && self.sent > 0
     }
 
     /// Adds another tally.
@@ -121,7 +143,14 @@ impl Tally {
         self.early += other.early;
         self.answered += other.answered;
         self.restless += other.restless;
+        self.asked += other.asked;
+        self.acknowledged += other.acknowledged;
+        self.contexts += other.contexts;
+        self.visible += other.visible;
+        self.kills += other.kills;
         self.first_try += other.first_try;
+        self.arrived += other.arrived;
+        self.to_idle.extend(&other.to_idle);
         self.seconds.extend(&other.seconds);
         self.notes.extend(other.notes.iter().cloned());
     }
@@ -158,6 +187,13 @@ impl Manners {
             alike: delivery.alike.iter().map(pair).collect::<Result<_, _>>()?,
             without_tools,
         })
+    }
+
+    /// The same for messages that the agent is asked to confirm.
+    pub fn with_requests(mut self) -> Result<Self, regex::Error> {
+        self.adds.push(Regex::new(r"\[CONTEXT \S+ - please acknowledge\]")?);
+        self.adds.push(Regex::new(r#"\[END CONTEXT - reply "ACK: \S+"\]"#)?);
+        Ok(self)
     }
 
     /// A text as it is compared.
@@ -266,6 +302,9 @@ pub fn tally(sent: &[Sent], fates: &[Fate]) -> Tally {
             note("changed");
         }
         let once = fate.times == 1 && !doubled && !fate.merged;
+        tally.asked += usize::from(sent.asked);
+        tally.acknowledged += usize::from(sent.acknowledged);
+        tally.arrived += usize::from(once && sent.said == Said::Submitted);
         tally.first_try +=
             usize::from(once && sent.said == Said::Submitted && sent.attempts == 1 && sent.enters == 1);
         if let Some(heard) = fate.heard.filter(|_| sent.timed) {

@@ -1,16 +1,38 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::deliver::message::Kind;
 
 fn sent(token: &str, text: &str, said: Said) -> Sent {
     let token = Some(token.to_owned()).filter(|token| !token.is_empty());
     let message = Message { id: text.into(), kind: Kind::Line, token, text: text.into() };
-    Sent { message, at: 1.0, returned: 2.0, said, attempts: 1, enters: 1, evidence: vec![], timed: true }
+    Sent {
+        message,
+        at: 1.0,
+        returned: 2.0,
+        said,
+        attempts: 1,
+        enters: 1,
+        evidence: vec![],
+        timed: true,
+        asked: false,
+        acknowledged: false,
+    }
 }
 
 fn heard(at: f64, prompts: usize, fresh: &[&str]) -> Entry {
     let fresh: Vec<String> = fresh.iter().map(|text| (*text).to_owned()).collect();
     let (path, user, tools) = ("/v1/messages".into(), String::new(), vec!["shell".to_owned()]);
-    let event = Event::Received { path, turn: None, reply: None, user, fresh, prompts, tools };
+    let event = Event::Received {
+        path,
+        turn: None,
+        reply: None,
+        user,
+        fresh,
+        prompts,
+        tools,
+        watched: BTreeMap::new(),
+    };
     Entry { at, exchange: 1, event }
 }
 

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use ostler_testkit::model_server::{Entry, Event, ModelServer};
+use ostler_testkit::model_server::ModelServer;
 use regex::Regex;
 
 use super::job::{Job, OUTCOME, Outcome, Part};
 use super::message::{self, Message};
-use super::race;
-use super::session::{await_heard, await_rest, send, start};
-use super::tally::{Manners, Said, Sent, fates, tally};
+use super::session::{await_heard, await_rest, send, send_with_request, start};
+use super::tally::{Manners, Said, Sent, Tally, fates, tally};
+use super::timing::{to_idle, turn_end, unfolded};
+use super::{context, kills, race};
 use crate::agent::{Dialog, Places};
 use crate::driver::{Driver, home};
 use crate::stage::{CWD, HOME, OUT, prepare_home, prepare_project};
@@ -35,13 +36,19 @@ pub struct Stage {
     pub args: Vec<String>,
     /// Its environment.
     pub env: Vec<(String, String)>,
+    /// Its requests offer no tools.
+    pub without_tools: bool,
 }
 
 /// Plays the job described in a file and leaves the outcome beside it.
 pub fn play(spec: &Path) -> Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(spec)?)?;
     let out = Path::new(OUT);
-    let server = ModelServer::start(0, job.agent.server.clone(), Some(&out.join("model.jsonl")))?;
+    let mut settings = job.agent.server.clone();
+    if job.part == Part::Context {
+        settings.watch = context::tokens(&job.effort);
+    }
+    let server = ModelServer::start(0, settings, Some(&out.join("model.jsonl")))?;
     let install = format!("/opt/agents/{}", job.name);
     let places = Places {
         port: server.address().port(),
@@ -63,22 +70,28 @@ pub fn play(spec: &Path) -> Result<()> {
         program: places.fill(&launch.program),
         args: launch.args.iter().chain(&launch.more_args).map(|arg| places.fill(arg)).collect(),
         env: launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect(),
+        without_tools: job.agent.server.without_tools,
     };
     let mut driver = Driver::new("/opt/bin/ostler".into(), out.to_owned(), server.log().clone());
     let mut trial =
         Trial { job: &job, stage: &stage, sent: Vec::new(), answered: 0, restless: 0, turns: Vec::new() };
+    let mut more = Tally::default();
     let mut outcome = Outcome::default();
     let played = match job.part {
         Part::Messages => trial.messages(&mut driver),
         Part::Cold => trial.cold(&mut driver),
         Part::Busy => trial.busy(&mut driver),
         Part::Dialog => trial.dialog(&mut driver),
+        Part::Ack => trial.ack(&mut driver),
+        Part::Context => context::run(&mut driver, &job, &stage, &mut more),
+        Part::Kills => kills::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
         Part::Race => race::run(&mut driver, &job, &stage, &mut outcome).map(|sent| trial.sent = sent),
     };
     driver.snapshot("end");
     keep_traces(&driver, out);
     outcome.load = load();
     trial.judge(&driver, &mut outcome)?;
+    outcome.tally.add(&more);
     std::fs::write(out.join(OUTCOME), serde_json::to_vec_pretty(&outcome)?)?;
     let _ = driver.stop_session();
     let _ = driver.command(&["daemon", "stop"]).output();
@@ -176,7 +189,7 @@ impl Trial<'_> {
             start(driver, self.stage, &format!("cold-{index}"))?;
             let sent = send(driver, &message, TIMEOUT * 2, true)?;
             if sent.said == Said::Submitted {
-                let _ = await_heard(driver, &message, 10.0);
+                let _ = await_heard(driver, self.stage, &message, 10.0);
                 driver.rest(1.0);
             }
             driver.snapshot(&format!("cold-{index}"));
@@ -233,6 +246,19 @@ impl Trial<'_> {
         Ok(())
     }
 
+    fn ack(&mut self, driver: &mut Driver) -> Result<()> {
+        start(driver, self.stage, "ack")?;
+        for round in 0..self.job.effort.rounds {
+            let message = self.short(round, "please say that you have it [[obey]]");
+            let sent = send_with_request(driver, &message, TIMEOUT)?;
+            if !sent.acknowledged {
+                driver.snapshot(&format!("failed-{round:04}"));
+            }
+            self.sent.push(sent);
+        }
+        Ok(())
+    }
+
     fn short(&self, index: usize, text: &str) -> Message {
         message::short(self.job.effort.seed, index, text)
     }
@@ -249,7 +275,7 @@ impl Trial<'_> {
     /// Waits for what is still to come, and counts.
     fn judge(&self, driver: &Driver, outcome: &mut Outcome) -> Result<()> {
         let agent = &self.job.agent;
-        let manners = Manners::new(&agent.delivery, agent.server.without_tools)?;
+        let manners = Manners::new(&agent.delivery, agent.server.without_tools)?.with_requests()?;
         let follow = || fates(&self.sent, &unfolded(driver.exchanges()), &manners);
         let missing = |said: &Said| matches!(said, Said::Submitted | Said::Waiting(_));
         let _ = driver.until("the last message is heard", 20.0, || {
@@ -267,29 +293,20 @@ impl Trial<'_> {
         outcome.tally.restless = self.restless;
         for &(first, second) in &self.turns {
             let (Some(first), Some(second)) = (fates.get(first), fates.get(second)) else { continue };
-            let end = first.heard.and_then(|heard| turn_end(driver, heard));
+            let end = first.heard.and_then(|heard| turn_end(&driver.exchanges(), heard));
             if second.heard.zip(end).is_some_and(|(heard, end)| heard < end) {
                 outcome.tally.early += 1;
             }
         }
+        let events = driver.command(&["events", "--json"]).output()?;
+        let events = String::from_utf8_lossy(&events.stdout);
+        outcome.tally.to_idle = fates
+            .iter()
+            .filter_map(|fate| to_idle(&events, turn_end(&driver.exchanges(), fate.heard?)?))
+            .collect();
         outcome.messages = self.sent.iter().cloned().zip(fates).collect();
         Ok(())
     }
-}
-
-/// The log with the contents of files that messages were put into, where prompts only say where they are.
-fn unfolded(mut log: Vec<Entry>) -> Vec<Entry> {
-    for entry in &mut log {
-        let Event::Received { fresh, .. } = &mut entry.event else { continue };
-        for text in fresh {
-            let file =
-                text.split_once("Read the file ").and_then(|(_, rest)| rest.split_once(" and do what"));
-            if let Some(contents) = file.and_then(|(file, _)| std::fs::read_to_string(file).ok()) {
-                *text = contents;
-            }
-        }
-    }
-    log
 }
 
 /// Leaves each dialog alone for a while, then answers it; returns whether the first was answered before.
@@ -306,22 +323,4 @@ fn answer_all(driver: &Driver, dialogs: &[Dialog], round: usize) -> Result<bool>
         driver.press(&dialog.answer)?;
     }
     Ok(answered)
-}
-
-/// When the last byte of the turn went out whose first request was read at this moment.
-#[expect(clippy::float_cmp, reason = "it is the same entry")]
-fn turn_end(driver: &Driver, heard: f64) -> Option<f64> {
-    let log = driver.exchanges();
-    let turn = log.iter().find_map(|entry| match entry.event {
-        Event::Received { turn, .. } if entry.at == heard => turn,
-        _ => None,
-    })?;
-    let exchanges: Vec<u64> = log
-        .iter()
-        .filter(|entry| matches!(entry.event, Event::Received { turn: Some(other), .. } if other == turn))
-        .map(|entry| entry.exchange)
-        .collect();
-    let last =
-        |entry: &&Entry| exchanges.contains(&entry.exchange) && matches!(entry.event, Event::LastByte { .. });
-    log.iter().rfind(last).map(|entry| entry.at)
 }

@@ -62,6 +62,8 @@ pub(super) async fn mind(
     let mut state = handle.state.clone();
     let mut ready = *given.borrow() != Given::Nothing;
     let mut stopped_for = None;
+    // It stopped with a question, which somebody may answer.
+    let mut asked = false;
     let understood = clock::now().plus(CATCHING_UP);
     let mut spent = Usage::default();
     loop {
@@ -92,6 +94,9 @@ pub(super) async fn mind(
         } else if blocked {
             blocked = false;
             Some(Event::AgentResumed { agent })
+        } else if asked && standing.state == State::Working {
+            (asked, stopped_for) = (false, None);
+            Some(Event::AgentResumed { agent })
         } else if !ready && is_ready(&standing) {
             ready = true;
             Some(Event::AgentReady { agent })
@@ -111,6 +116,7 @@ pub(super) async fn mind(
                 None
             } else {
                 stopped_for = Some(sent);
+                asked = stop == Stop::Idle { asks: true };
                 Some(Event::AgentStopped { agent, stop })
             }
         } else if let (Given::Prompt { sent, .. }, Some((stop, left))) = (has, hopeless(&standing, &policy)) {
@@ -167,6 +173,7 @@ async fn look(handle: &SessionHandle) -> Standing {
             since: clock::now(),
             confidence: 1.0,
             failed: None,
+            asks: false,
             retrying: None,
             exit: handle.exit(),
             usage: Usage::default(),
@@ -187,7 +194,7 @@ fn stop(standing: &Standing) -> Option<Stop> {
         .and_then(|text| reset_time(text, clock::now(), &jiff::tz::TimeZone::system()));
     let failed = standing.failed.map(|(by, failure)| Stop::TurnFailed { by, failure, until });
     Some(match standing.state {
-        State::Idle => Stop::Idle { asks: false },
+        State::Idle => Stop::Idle { asks: standing.asks },
         State::Limited => {
             failed.unwrap_or(Stop::Limited { limit: Limit::of_kind(standing.kind.as_deref()), until })
         }

@@ -21,6 +21,8 @@ use crate::row::JOINER;
 const MAX_MARKS: usize = 8;
 /// Link two consonants of an Indic script to one sign.
 const LINKERS: [char; 6] = ['\u{94d}', '\u{9cd}', '\u{acd}', '\u{b4d}', '\u{c4d}', '\u{d4d}'];
+/// Makes an emoji of a sign that is one column wide.
+const AS_EMOJI: char = '\u{fe0f}';
 
 impl Terminal {
     /// Returns whether characters simply go where the cursor is.
@@ -95,11 +97,13 @@ impl Terminal {
             return true;
         }
         let cell = self.cell_before_cursor();
-        let last = cell.zerowidth().and_then(<[char]>::last).copied();
+        let marks = cell.zerowidth().unwrap_or_default();
+        let (last, wide) = (marks.last().copied(), cell.flags.contains(Flags::WIDE_CHAR));
         match width {
             1 => last.is_some_and(|last| LINKERS.contains(&last)) && character.is_alphabetic(),
-            _ if !is_pictograph(character) || !cell.flags.contains(Flags::WIDE_CHAR) => false,
-            _ => last == Some(JOINER) || matches!(character, '\u{1f3fb}'..='\u{1f3ff}'),
+            _ if !is_pictograph(character) => false,
+            _ if last == Some(JOINER) => wide || marks.contains(&AS_EMOJI),
+            _ => wide && matches!(character, '\u{1f3fb}'..='\u{1f3ff}'),
         }
     }
 

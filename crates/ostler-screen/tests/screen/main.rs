@@ -45,6 +45,8 @@ fn joined_emoji_are_one_character_of_two_columns() {
         let screen = screen(20, 2, format!("{text}x\x1b[1;4Hy"));
         assert_eq!(screen.text(), format!("{text}xy"), "{text:?}");
     }
+    // A narrow sign that was made an emoji is not wider than programs take it to be.
+    assert_eq!(screen(6, 1, "🏳\u{fe0f}\u{200d}🌈abcd").text(), "🏳\u{fe0f}\u{200d}🌈abcd");
     // A vowel sign stands with its letter, and linked letters are one.
     assert_eq!(screen(20, 2, "हिन्दी\x1b[1;3Hx").text(), "हिन्दीx");
     // Nothing joins a character that the cursor was moved away from.

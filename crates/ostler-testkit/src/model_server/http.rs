@@ -1,5 +1,6 @@
 //! Requests to answers.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,8 +65,9 @@ async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, bod
     let exchange = shared.exchanges.fetch_add(1, Ordering::Relaxed) + 1;
     match asks(&method, uri.path()) {
         Asks::Reply(format) => {
+            let watched = watched(&shared.settings.watch, &body);
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-            reply(&shared, exchange, format, uri.path(), &body).await
+            reply(&shared, exchange, format, uri.path(), &body, watched).await
         }
         Asks::Count(Format::Google) => axum::Json(json!({"totalTokens": 100})).into_response(),
         Asks::Count(_) => axum::Json(json!({"input_tokens": 100})).into_response(),
@@ -85,6 +87,7 @@ async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, bod
                     fresh: Vec::new(),
                     prompts: 0,
                     tools: Vec::new(),
+                    watched: BTreeMap::new(),
                 },
             );
             (StatusCode::NOT_FOUND, axum::Json(json!({"error": {"message": "not found"}}))).into_response()
@@ -92,7 +95,21 @@ async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, bod
     }
 }
 
-async fn reply(shared: &Shared, exchange: u64, format: Format, path: &str, body: &Value) -> Response {
+/// How often each text is in a request, where it is at all.
+fn watched(texts: &[String], body: &[u8]) -> BTreeMap<String, usize> {
+    let body = String::from_utf8_lossy(body);
+    let count = |text: &String| (text.clone(), body.matches(text.as_str()).count());
+    texts.iter().map(count).filter(|(_, times)| *times > 0).collect()
+}
+
+async fn reply(
+    shared: &Shared,
+    exchange: u64,
+    format: Format,
+    path: &str,
+    body: &Value,
+    watched: BTreeMap<String, usize>,
+) -> Response {
     let asked = format.read(path, body);
     let answer = shared.turns.lock().unwrap_or_else(PoisonError::into_inner).answer(&asked, &shared.settings);
     shared.log.write(
@@ -105,6 +122,7 @@ async fn reply(shared: &Shared, exchange: u64, format: Format, path: &str, body:
             fresh: asked.fresh(),
             prompts: asked.prompts(),
             tools: asked.tools.iter().map(|tool| tool.name.clone()).collect(),
+            watched,
         },
     );
     let performance = Performance::new(exchange, shared.log.clone(), &answer, &asked, &shared.settings);
@@ -134,6 +152,12 @@ async fn reply(shared: &Shared, exchange: u64, format: Format, path: &str, body:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn watched_texts_are_counted() {
+        let found = watched(&["one".into(), "two".into()], br#"{"a": "one one", "b": ["none"]}"#);
+        assert_eq!(found, BTreeMap::from([("one".to_owned(), 3)]));
+    }
 
     #[test]
     fn paths_are_known_by_their_end() {

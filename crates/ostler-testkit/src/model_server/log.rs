@@ -1,5 +1,6 @@
 //! The truth about every exchange.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -42,6 +43,9 @@ pub enum Event {
         prompts: usize,
         /// Names of the tools it offers.
         tools: Vec<String>,
+        /// The watched texts that are anywhere in it, and how often.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        watched: BTreeMap<String, usize>,
     },
     /// The first byte of the answer's body went out.
     FirstByte,

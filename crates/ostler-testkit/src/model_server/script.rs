@@ -61,7 +61,7 @@ enum Directive {
 pub fn replies(text: &str) -> Vec<Reply> {
     let mut replies = Vec::new();
     let mut parts = Vec::new();
-    for directive in directives(text).filter_map(parse) {
+    for directive in directives(text).filter_map(|inner| parse(inner, text)) {
         let (ending, forever) = match directive {
             Directive::Part(part) => {
                 parts.push(part);
@@ -82,13 +82,14 @@ fn directives(text: &str) -> impl Iterator<Item = &str> {
     text.split("[[").skip(1).filter_map(|rest| rest.split_once("]]")).map(|(inner, _)| inner.trim())
 }
 
-fn parse(inner: &str) -> Option<Directive> {
+fn parse(inner: &str, text: &str) -> Option<Directive> {
     let (verb, rest) = inner.split_once(char::is_whitespace).unwrap_or((inner, ""));
     let rest = rest.trim();
     Some(match verb {
         "say" => Directive::Part(say(rest)?),
         "silence" => Directive::Part(Part::Silence(duration(rest)?)),
         "quote" => Directive::Part(Part::Quote(rest.replace("\\n", "\n"))),
+        "obey" => Directive::Part(Part::Quote(asked_for(text)?.to_owned())),
         "recite" => Directive::Part(Part::Recite(rest.to_owned())),
         "tool" => Directive::Ending(Ending::Tool(rest.to_owned())),
         "question" => Directive::Ending(Ending::Question(rest.to_owned())),
@@ -96,6 +97,11 @@ fn parse(inner: &str) -> Option<Directive> {
         "forever" => Directive::Forever(status(rest)?),
         _ => return None,
     })
+}
+
+/// What the prompt asks to have said: `reply "…"`.
+fn asked_for(text: &str) -> Option<&str> {
+    text.split_once("reply \"")?.1.split_once('"').map(|(said, _)| said)
 }
 
 /// `40 words over 4s`
@@ -149,6 +155,14 @@ mod tests {
                 plain(vec![Part::Silence(Duration::from_secs(15)), say(40, 4)], Ending::Done),
             ]
         );
+    }
+
+    #[test]
+    fn an_obedient_model_says_what_it_is_asked_for() {
+        let said = |text| replies(text).pop().map(|reply| reply.parts);
+        let text = "[[obey]]\n[END - reply \"ACK: m1\"]";
+        assert_eq!(said(text), Some(vec![Part::Quote("ACK: m1".into())]));
+        assert_eq!(said("[[obey]] whom?"), None);
     }
 
     #[test]

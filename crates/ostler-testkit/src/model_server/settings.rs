@@ -32,6 +32,9 @@ pub struct Settings {
     pub without_tools: bool,
     /// Texts for `[[recite NAME]]`.
     pub recitals: BTreeMap<String, String>,
+    /// Texts that are looked for in requests as they are, also where an agent says them on its own account. They have
+    /// nothing in them that JSON writes otherwise.
+    pub watch: Vec<String>,
     /// Scripts for prompts that bring none of their own; the first that fits counts.
     pub plays: Vec<Play>,
 }

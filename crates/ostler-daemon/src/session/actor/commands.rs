@@ -129,6 +129,7 @@ impl Actor {
             since: self.since,
             confidence: verdict.confidence,
             failed,
+            asks: self.conversation.told.asks(),
             retrying: detector.retrying(),
             exit: ending.map(|ending| (ending.status, ending.signal)),
             usage: self.conversation.usage,

@@ -111,6 +111,9 @@ impl Actor {
                 Box::pin(self.type_for(order, Some(write), bytes)).await;
             }
             Action::Prove(proof, because) => {
+                if because == Because::Composer {
+                    self.note_mark(order);
+                }
                 let evidence = self.evidence(order, because);
                 self.prove(order, proof, evidence).await;
             }
@@ -128,6 +131,16 @@ impl Actor {
                 }
                 self.give_up(order, state, reason).await;
             }
+        }
+    }
+
+    /// Takes note of the mark that the agent shows in place of a text: some leave it there when they took the text.
+    fn note_mark(&mut self, order: u64) {
+        let (screen, mark) = (&self.output.screen, self.deliveries.placeholder.as_ref());
+        if let (Some(composer), Some(open)) =
+            (Reader::glance(&self.known.book, screen), self.deliveries.open.get_mut(&order))
+        {
+            open.body.note_mark(screen, &self.known.book, &composer, mark);
         }
     }
 

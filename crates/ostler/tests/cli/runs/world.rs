@@ -117,6 +117,14 @@ impl World {
         self
     }
 
+    /// Adds to what is known of an agent.
+    pub(super) fn extend(&self, name: &str, more: &str) -> &Self {
+        let file = self.path("home/config/agents").join(format!("{name}.toml"));
+        let preset = fs::read_to_string(&file).unwrap();
+        fs::write(file, preset + more).unwrap();
+        self
+    }
+
     pub(super) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.home.command(args);
         let path = std::env::var("PATH").unwrap();

@@ -1,0 +1,83 @@
+//! Starts with something to know and something to do: does the model know the one when it is told the other?
+
+use std::path::Path;
+
+use anyhow::Result;
+use ostler_testkit::model_server::Event;
+
+use super::job::{Effort, Job};
+use super::message;
+use super::session::{await_heard, start_with};
+use super::tally::Tally;
+use super::trial::Stage;
+use crate::driver::Driver;
+
+/// Lines of what there is to know.
+const LINES: usize = 30;
+
+/// What the model server has to look for: one token for each start.
+pub fn tokens(effort: &Effort) -> Vec<String> {
+    (0..effort.rounds).map(|round| token(effort, round)).collect()
+}
+
+fn token(effort: &Effort, round: usize) -> String {
+    let mut random = fastrand::Rng::with_seed(effort.seed.wrapping_mul(97).wrapping_add(round as u64));
+    let letters: String = std::iter::repeat_with(|| random.lowercase()).take(8).collect();
+    format!("ctx{round:03}{letters}")
+}
+
+/// Starts the agent once a round, and counts.
+pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> Result<()> {
+    for round in 0..job.effort.rounds {
+        let token = token(&job.effort, round);
+        let message = message::short(job.effort.seed, round, "and what do you know?");
+        let lines = (1..=LINES).map(|line| match line {
+            15 => format!("The password of the stable is {token}.\n"),
+            _ => format!("{line}: the horses are fed in the morning, and nobody rides before noon.\n"),
+        });
+        let file = Path::new("/home/dev/notes.md");
+        std::fs::write(file, lines.collect::<String>())?;
+        let more = ["--context", "/home/dev/notes.md", "--prompt", &message.text, "--timeout", "180"];
+        tally.sent += 1;
+        tally.contexts += 1;
+        if let Err(error) = start_with(driver, stage, &format!("context-{round}"), &more) {
+            tally.failed += 1;
+            tally.notes.push(format!("start {round}: {error:#}"));
+        } else if await_heard(driver, stage, &message, 20.0).is_err() {
+            tally.lost += 1;
+            tally.falsely += 1;
+            tally.notes.push(format!("start {round}: the prompt was never heard"));
+        } else {
+            driver.rest(1.0);
+            judge(driver, job, &token, message.token.as_deref().unwrap_or_default(), tally);
+        }
+        driver.snapshot(&format!("context-{round}"));
+        let _ = driver.stop_session();
+    }
+    Ok(())
+}
+
+/// Looks at the requests that first said what to do.
+fn judge(driver: &Driver, job: &Job, context: &str, prompt: &str, tally: &mut Tally) {
+    let mut turns: Vec<(usize, usize)> = Vec::new();
+    for entry in driver.exchanges() {
+        let Event::Received { fresh, prompts, tools, watched, .. } = &entry.event else { continue };
+        let main = !tools.is_empty() || job.agent.server.without_tools;
+        if main && fresh.iter().any(|text| text.contains(prompt)) {
+            let known = (*prompts, watched.get(context).copied().unwrap_or(0));
+            if !turns.contains(&known) {
+                turns.push(known);
+            }
+        }
+    }
+    let known = turns.first().map_or(0, |(_, times)| *times);
+    tally.visible += usize::from(known == 1);
+    tally.arrived += usize::from(turns.len() == 1);
+    tally.first_try += usize::from(turns.len() == 1 && known == 1);
+    if turns.len() > 1 || known > 1 {
+        tally.doubled += 1;
+        tally.notes.push(format!("{prompt}: turns and how often they had the context: {turns:?}"));
+    } else if known == 0 {
+        tally.notes.push(format!("{prompt}: the model did not know {context}"));
+    }
+}
