@@ -106,6 +106,7 @@ pub(super) async fn mind(
         {
             if left.is_zero() {
                 stopped_for = Some(sent);
+                asked = stop == Stop::Idle { asks: true };
                 Some(Event::AgentStopped { agent, stop })
             } else {
                 again = Some(left);
