@@ -72,6 +72,7 @@ pub struct Answer {
     pub accept_keys: Vec<String>,
     /// Keys that say no where there are no rows to choose from.
     pub decline_keys: Vec<String>,
-    /// What saying yes grants: `folder` is trust in the folder, which the user can give beforehand.
+    /// What saying yes grants, which the user can give beforehand: `folder` is trust in the folder, `unattended` is that
+    /// the agent works without asking.
     pub grants: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ostler_agents::hooks::{HookSpec, SessionHooks, session_hooks};
+use ostler_agents::hooks::{HookSpec, session_hooks};
 use ostler_agents::{Agent, Launch};
 use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, OsText, Problem};
@@ -107,6 +107,14 @@ pub(crate) struct Manner {
     pub(crate) trusted: bool,
 }
 
+/// In the directory of a session whose user said that it works without a person who approves.
+const UNATTENDED: &str = "unattended";
+
+/// Whether the user said of a session that it works without a person who approves.
+pub(crate) fn is_unattended(dir: &Path) -> bool {
+    dir.join(UNATTENDED).is_file()
+}
+
 /// Adds what the preset says to arguments and environment, and sets up the hooks of this session; returns how many
 /// bytes of context these can give when the session begins, if they can.
 pub(crate) async fn prepare(
@@ -133,9 +141,13 @@ pub(crate) async fn prepare(
     args.splice(0..0, launch.args.iter().map(OsString::from));
     *env = launch.environment(env);
     let context = spec.filter(|_| hooks.is_some()).and_then(HookSpec::context_at_start);
-    let Some(SessionHooks { files, .. }) = hooks.filter(|hooks| !hooks.files.is_empty()) else {
+    let mut files: Vec<(String, String)> = hooks.map_or_else(Vec::new, |hooks| hooks.files);
+    if manner.unattended {
+        files.push((UNATTENDED.into(), String::new()));
+    }
+    if files.is_empty() {
         return Ok(context);
-    };
+    }
     let write = move || {
         create_private(&dir)?;
         files.into_iter().try_for_each(|(name, contents)| std::fs::write(dir.join(name), contents))

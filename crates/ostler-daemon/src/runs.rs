@@ -149,7 +149,7 @@ pub(crate) async fn resume(shared: Shared) {
         match serde_json::from_value::<RunRecord>(cell.value) {
             // Others write to a shared store too, and the id names files here.
             Ok(record) if !is_plain(&record.request.id) => {
-                tracing::error!(run = id, "a run has no proper id")
+                tracing::error!(run = id, "a run has no proper id");
             }
             Ok(record) if record.is_of(&shared) && !record.settled => records.push((record, cell.version)),
             Ok(_) => {}

@@ -130,7 +130,7 @@ fn actors(request: &Request, scene: &Scene) -> Result<(Vec<Actor>, Vec<PathBuf>)
         let wanted = request.releases.iter().find(|(agent, _)| agent == name);
         let version = wanted
             .map_or_else(|| Ok(file.versions()?.remove(0)), |(_, version)| anyhow::Ok(version.clone()))?;
-        let agent = file.resolve_run(&version)?;
+        let agent = file.resolve_run(&version, scene.fresh)?;
         found.1.push(install::installed(name, &version, &agent.install)?);
         found.0.push(Actor { name: name.clone(), version, agent });
     }

@@ -24,6 +24,9 @@ pub struct Scene {
     /// More arguments for `ostler run`.
     #[serde(default)]
     pub args: Vec<String>,
+    /// Nobody has answered the agents' dialogs before.
+    #[serde(default)]
+    pub fresh: bool,
     /// Variables that are missing from the environment.
     #[serde(default)]
     pub without: Vec<String>,

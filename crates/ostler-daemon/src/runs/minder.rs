@@ -100,34 +100,17 @@ pub(super) async fn mind(
         } else if !ready && is_ready(&standing) {
             ready = true;
             Some(Event::AgentReady { agent })
-        } else if let (Given::Prompt { sent, taken }, Some(stop)) = (has, stop(&standing)) {
-            let wait = match standing.confidence {
-                // What went wrong may be told more exactly in a moment.
-                0.97.. if standing.state == State::Idle => SETTLE_SHORT,
-                0.9.. => SETTLE,
-                _ => SETTLE_LONG,
-            };
-            let unseen = taken.unwrap_or(sent).plus(UNSEEN).max(understood);
-            let due = if standing.since < sent { unseen } else { standing.since.plus(wait) };
-            if stopped_for == Some(sent) {
-                None
-            } else if clock::now() < due {
-                again = Some(due.since(clock::now()));
-                None
-            } else {
+        } else if let Given::Prompt { sent, taken } = has
+            && stopped_for != Some(sent)
+            && let Some((stop, left)) = stopping(&standing, (sent, taken), understood, &policy)
+        {
+            if left.is_zero() {
                 stopped_for = Some(sent);
                 asked = stop == Stop::Idle { asks: true };
                 Some(Event::AgentStopped { agent, stop })
-            }
-        } else if let (Given::Prompt { sent, .. }, Some((stop, left))) = (has, hopeless(&standing, &policy)) {
-            if stopped_for == Some(sent) {
-                None
-            } else if !left.is_zero() {
+            } else {
                 again = Some(left);
                 None
-            } else {
-                stopped_for = Some(sent);
-                Some(Event::AgentStopped { agent, stop })
             }
         } else {
             None
@@ -184,6 +167,26 @@ async fn look(handle: &SessionHandle) -> Standing {
 fn is_ready(standing: &Standing) -> bool {
     let unrecognised = standing.state == State::Unknown && standing.kind.as_deref() == Some("unrecognised");
     unrecognised || matches!(standing.state, State::Idle | State::Watching | State::Error | State::Limited)
+}
+
+/// Why an agent that has a prompt is taken for one that does no more, and in how long. `understood` is when a screen
+/// that was found again is.
+fn stopping(
+    standing: &Standing,
+    (sent, taken): (Timestamp, Option<Timestamp>),
+    understood: Timestamp,
+    policy: &Policy,
+) -> Option<(Stop, Duration)> {
+    let Some(stop) = stop(standing) else { return hopeless(standing, policy) };
+    let wait = match standing.confidence {
+        // What went wrong may be told more exactly in a moment.
+        0.97.. if standing.state == State::Idle => SETTLE_SHORT,
+        0.9.. => SETTLE,
+        _ => SETTLE_LONG,
+    };
+    let unseen = taken.unwrap_or(sent).plus(UNSEEN).max(understood);
+    let due = if standing.since < sent { unseen } else { standing.since.plus(wait) };
+    Some((stop, due.since(clock::now())))
 }
 
 /// Why an agent does no more, if its state says so.

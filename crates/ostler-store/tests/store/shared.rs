@@ -277,3 +277,16 @@ async fn a_bad_address_is_said_without_its_password() {
     let error = store.get(Kind::Run, "r").await.unwrap_err();
     assert!(matches!(&error, SharedError::Unreachable(text) if !text.contains("secret")), "{error}");
 }
+
+#[tokio::test]
+async fn a_server_that_came_back_while_nobody_asked_is_asked_at_once() {
+    for program in programs() {
+        let mut server = Server::start(&program, &["--appendonly", "yes", "--appendfsync", "always"]).await;
+        let store = server.shared();
+        let done = store.swap(Kind::Breaker, "b", 0, &json!("open")).await.unwrap();
+        assert!(matches!(done, Swap::Done(1)), "{done:?}");
+        server.kill();
+        server.restart().await;
+        assert_eq!(store.get(Kind::Breaker, "b").await.unwrap().unwrap().version, 1);
+    }
+}

@@ -136,6 +136,30 @@ fn a_trust_dialog_is_left_to_a_person_and_told() {
 }
 
 #[test]
+fn an_agent_that_may_work_alone_may_also_say_so_to_its_own_warning() {
+    let warning = r#"
+[rules.trust-folder]
+state = "blocked"
+kind = "trust"
+when = { in = "dialog", row = 'Is this a project you created' }
+answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^ ❯ ', grants = "unattended" }
+"#;
+    let lab = Lab::new();
+    lab.write_preset_of("alone", &format!("run.command = \"stand-in-agent\"\n{warning}"));
+    let start = |name: &str, more: &[&str]| {
+        let log = lab.log_file(name);
+        let args = ["start", "alone", "--name", name, "--prompt", "Go.", "--timeout", "60"];
+        let flags = ["--", "--trust-dialog", "--log", log.to_str().unwrap()];
+        lab.run(&[&args[..], more, &flags].concat())
+    };
+    // Trust in the folder is something else.
+    start("a", &["--trust"]).fails(5, &["a person is needed"]);
+    let done = start("b", &["--unattended"]);
+    let answers = |name: &str| lab.log(name).iter().filter(|record| record["event"] == "answered").count();
+    assert_eq!((answers("a"), answers("b")), (0, 1), "{done:?}");
+}
+
+#[test]
 fn a_trusted_folder_is_said_to_be_by_choosing_the_row() {
     let lab = Lab::new();
     let options = ["--prompt", "Go.", "--trust", "--timeout", "60"];

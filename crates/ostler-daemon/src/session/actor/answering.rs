@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Actor;
 use crate::session::keys;
-use crate::{clock, policy};
+use crate::{clock, policy, preparation};
 
 /// A dialog that is being answered, or was left to a person.
 #[derive(Debug)]
@@ -91,11 +91,13 @@ impl Actor {
         let spec: &RuleSpec = self.known.agent.preset.rules.get(&*finding.rule)?;
         let answer = spec.answer.clone()?;
         let mut policy = self.known.policy.of(&finding.rule, finding.kind.as_deref());
-        let grants_folder = answer.grants.as_deref() == Some("folder");
-        if policy == Policy::Ask
-            && grants_folder
-            && policy::is_trusted(&self.shared.home, self.record.start.cwd.as_ref())
-        {
+        // What the user said beforehand.
+        let said = match answer.grants.as_deref() {
+            Some("folder") => policy::is_trusted(&self.shared.home, self.record.start.cwd.as_ref()),
+            Some("unattended") => preparation::is_unattended(self.record.start.dir.as_ref()),
+            _ => false,
+        };
+        if policy == Policy::Ask && said {
             policy = Policy::Allow;
         }
         (policy != Policy::Ask).then(|| (finding.rule.to_string(), policy, answer))

@@ -115,9 +115,18 @@ impl Link {
         }
     }
 
-    /// Asks once and waits for the answer. What ends in an error may have happened all the same.
+    /// Asks what may be asked twice, and waits for the answer. What ends in an error may have happened all the same.
+    ///
+    /// A connection that broke while nobody used it says nothing of the server: another one is tried at once.
     pub(super) async fn ask<T: FromRedisValue>(&self, cmd: &Cmd) -> Result<T, SharedError> {
-        self.try_once(cmd).await?.map_err(|error| self.error(&error))
+        let (began, was_open) = (Instant::now(), matches!(self.state.lock().await.1, State::Open(..)));
+        let answer = match self.try_once(cmd).await {
+            Err(SharedError::Unreachable(_)) if was_open && began.elapsed() < LIMIT => {
+                self.try_once(cmd).await
+            }
+            answer => answer,
+        };
+        answer?.map_err(|error| self.error(&error))
     }
 
     /// Runs a script over one key.
@@ -135,7 +144,7 @@ impl Link {
         match self.try_once(&call("EVALSHA", script.hash())).await? {
             // The server has been restarted, or never knew it.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                self.ask(&call("EVAL", script.code)).await
+                self.try_once(&call("EVAL", script.code)).await?.map_err(|error| self.error(&error))
             }
             result => result.map_err(|error| self.error(&error)),
         }

@@ -62,10 +62,17 @@ fn examine(world: &World, kept: &Kept) {
             .collect();
         assert_eq!(world.prompts_in(project, agent), told, "{agent}: {ended:#}");
     }
-    let steps: usize =
-        ended["attempts"].as_array().unwrap().iter().map(|a| a["turns"].as_array().unwrap().len()).sum();
+    let turns: Vec<&Value> = ended["attempts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|attempt| attempt["turns"].as_array().unwrap())
+        .collect();
+    // The daemon died between recording an agent and starting it: nobody was there, and nobody was told anything.
+    let stillborn = |turn: &&&Value| turn["stop"]["why"] == "lost" && turn["submitted"].is_null();
+    let steps = turns.len() - turns.iter().filter(stillborn).count();
     assert!(steps == 2 || (steps == 3 && agents.contains(',')), "{ended:#}");
-    assert_eq!(ended["switches"], steps - 2);
+    assert_eq!(ended["switches"], turns.len() - 2);
     assert_eq!(ended["checks"].as_array().unwrap().len(), 2, "each attempt was checked once: {ended:#}");
 }
 
@@ -117,6 +124,7 @@ fn killed_at_random(world: &World, mut server: Option<&mut Server>) {
         if let Some(server) = server.as_deref_mut().filter(|_| victims != 1) {
             server.kill();
             server.restart();
+            until("the store answers", || (world.run(&["providers"]).code == 0).then_some(()));
         }
         killed += 1;
         let runs = world.json(&["runs", "list", "--all", "--json"]);
