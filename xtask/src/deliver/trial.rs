@@ -199,7 +199,8 @@ impl Trial<'_> {
             start(driver, self.stage, &format!("cold-{index}"))?;
             let sent = send(driver, &message, TIMEOUT * 2, true)?;
             if sent.said == Said::Submitted {
-                let _ = await_heard(driver, self.stage, &message, 10.0);
+                // Some take long to begin their first turn.
+                let _ = await_heard(driver, self.stage, &message, TIMEOUT.into());
                 driver.rest(1.0);
             }
             driver.snapshot(&format!("cold-{index}"));
