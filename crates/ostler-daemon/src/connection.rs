@@ -228,10 +228,10 @@ impl Connection {
                 found = state.wait_for(|state| wanted(*state)) => found.is_err(),
                 left = self.left() => return Err(left),
             };
-            let status = self.status(&handle.id).await;
+            let found = self.status(&handle.id).await;
             // It may have been so for a moment only, and is something else by the time it is asked.
-            if ended || status.as_ref().map_or(true, |info| wanted(info.state)) {
-                return Ok(status);
+            if ended || found.as_ref().map_or(true, |info| wanted(info.state)) {
+                return Ok(found);
             }
             tokio::select! {
                 _ = state.changed() => {}
