@@ -64,6 +64,10 @@ impl Lab {
         ostler(&self.ostler, &self.home, args)
     }
 
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
     /// Runs an `ostler` command and returns what it printed.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Result<Vec<u8>> {
         output(&mut self.command(args))

@@ -209,6 +209,11 @@ impl AgentFile {
         self.merged(version, &[scene.name(), "deliver"])
     }
 
+    /// The same for a scene of runs.
+    pub fn resolve_run(&self, version: &str) -> Result<Agent> {
+        self.merged(version, &["run"])
+    }
+
     fn merged(&self, version: &str, names: &[&str]) -> Result<Agent> {
         let mut table = self.table.clone();
         let releases = table.remove("release");

@@ -172,8 +172,7 @@ fn play(request: &Request, job: &Job, installed: &Path) -> Result<Option<String>
     std::fs::write(out.join("job.json"), serde_json::to_vec(job)?)?;
     namespace::play(&World {
         bins: &request.bins,
-        agent: installed,
-        name: &job.name,
+        agents: &[(&job.name, installed)],
         out: &out,
         trap: &request.repository.join("conformance/trap.txt"),
         mute: job.variant == Variant::Mute,

@@ -11,7 +11,8 @@
 //!
 //! `cargo xtask score` replays every recording with `ostler replay` and compares ([`score`]).
 //!
-//! `cargo xtask deliver` tries `ostler send` against the same programs ([`deliver`]).
+//! `cargo xtask deliver` tries `ostler send` against the same programs ([`deliver`]), `cargo xtask runs` tries
+//! `ostler run` ([`runs`]).
 //!
 //! An agent is data: `conformance/agents/NAME.toml` says what to install, how to launch it, what its dialogs
 //! look like to the *driver* and how to answer them ([`agent`]). Nothing of that is known to ostler.
@@ -25,6 +26,7 @@ pub mod live;
 pub mod namespace;
 pub mod recording;
 pub mod report;
+pub mod runs;
 pub mod scene;
 pub mod score;
 pub mod stage;

@@ -51,6 +51,8 @@ enum Chore {
     },
     /// Try `ostler send` against the real agent programs: is every message received once and whole?
     Deliver(Deliver),
+    /// Try `ostler run` against the real agent programs: does the work get done when providers fail?
+    Runs(Runs),
     /// Score what ostler says of the recordings, and write docs/conformance.md
     Score {
         /// The directory with the ostler programs [default: they are built]
@@ -63,6 +65,12 @@ enum Chore {
     /// Play one scene (started by the rig inside a namespace)
     #[command(hide = true)]
     Stage {
+        /// The job
+        job: PathBuf,
+    },
+    /// Play one scene of runs (started by the rig inside a namespace)
+    #[command(hide = true)]
+    RunsStage {
         /// The job
         job: PathBuf,
     },
@@ -128,6 +136,38 @@ struct Deliver {
     json: bool,
 }
 
+fn release(text: &str) -> Result<(String, String), String> {
+    let (agent, version) = text.split_once('=').ok_or("write it as AGENT=VERSION")?;
+    Ok((agent.to_owned(), version.to_owned()))
+}
+
+#[derive(Debug, Args)]
+struct Runs {
+    /// Scenes to play [default: all in conformance/runs]
+    scenes: Vec<String>,
+    /// Use this release of an agent [default: the newest that is known]; may be given more than once
+    #[arg(long = "release", value_name = "AGENT=VERSION", value_parser = release)]
+    releases: Vec<(String, String)>,
+    /// How many scenes at a time
+    #[arg(long, default_value = "2")]
+    jobs: usize,
+    /// Keep everything that was written in this directory
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// The directory with the ostler programs [default: they are built]
+    #[arg(long, value_name = "DIR")]
+    bins: Option<PathBuf>,
+    /// Fail if anything went wrong twice
+    #[arg(long)]
+    check: bool,
+    /// Write docs/runs.md
+    #[arg(long)]
+    write: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
 fn main() -> Result<ExitCode> {
     match Cli::parse().chore {
         Chore::Conformance {
@@ -163,6 +203,8 @@ fn main() -> Result<ExitCode> {
         }
         Chore::Deliver(args) => deliver(args),
         Chore::DeliverStage { job } => xtask::deliver::trial::play(&job).map(|()| ExitCode::SUCCESS),
+        Chore::Runs(args) => runs(args),
+        Chore::RunsStage { job } => xtask::runs::stage::play(&job).map(|()| ExitCode::SUCCESS),
         Chore::Stage { job } => xtask::stage::play(&job).map(|()| ExitCode::SUCCESS),
     }
 }
@@ -223,6 +265,39 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
         std::fs::write(repository.join("docs/delivery.md"), table::page(&kept))?;
     }
     let failed = args.check && !rows.iter().all(run::Row::passes);
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "it is what the command is for")]
+fn runs(args: Runs) -> Result<ExitCode> {
+    use xtask::runs::{play, table};
+    let own = std::env::current_exe()?;
+    let bins = args.bins.map_or_else(|| build(&own), Ok)?;
+    let bins = with_xtask(&bins, &own)?;
+    let repository = repository()?;
+    let request = play::Request {
+        scenes: args.scenes,
+        releases: args.releases,
+        jobs: args.jobs,
+        twice: args.check,
+        keep: args.keep,
+        bins: bins.path().to_owned(),
+        repository: repository.clone(),
+    };
+    let rows = play::run(&request, &|row| {
+        eprintln!("{}", table::line(row));
+        row.complaints().for_each(|complaint| eprintln!("    {complaint}"));
+    })?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&rows)?);
+    } else {
+        print!("{}", table::table(&rows));
+    }
+    if args.write {
+        std::fs::write(repository.join("docs/runs.md"), table::page(&rows))?;
+    }
+    // A program that cannot be had proves nothing about ostler.
+    let failed = args.check && !rows.iter().all(|row| row.passes() || row.skipped);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -9,16 +9,21 @@ use anyhow::{Context, Result, bail};
 ///
 /// Bound into `$root` before anything is covered: what is needed may lie under `/home` or `/tmp`.
 const SCRIPT: &str = r#"
-root=$1 bins=$2 agent=$3 name=$4 out=$5 node=$6 trap=$7 mute=$8 chore=$9
+root=$1 bins=$2 out=$3 node=$4 trap=$5 mute=$6 chore=$7
+shift 7
 ip link set lo up
 echo dev > /proc/sys/kernel/hostname 2>/dev/null || true
 mount -t tmpfs tmpfs "$root"
-mkdir -p "$root/bin" "$root/agents/$name" "$root/out" "$root/node" "$root/ostler-home"
+mkdir -p "$root/bin" "$root/out" "$root/node" "$root/ostler-home"
 chmod 700 "$root/ostler-home"
 cp "$bins/xtask" "$bins/ostler" "$root/bin/"
 if [ -e "$bins/ostler-hold" ]; then cp "$bins/ostler-hold" "$root/bin/"; fi
 cp "$trap" "$root/trap.txt"
-mount --bind "$agent" "$root/agents/$name"
+while [ $# -gt 0 ]; do
+    mkdir -p "$root/agents/$1"
+    mount --bind "$2" "$root/agents/$1"
+    shift 2
+done
 mount --bind "$out" "$root/out"
 if [ -n "$node" ]; then mount --bind "$node" "$root/node"; fi
 mount --rbind "$root" /opt
@@ -39,10 +44,8 @@ exit $code
 pub struct World<'a> {
     /// The directory with `xtask`, `ostler` and `ostler-hold`.
     pub bins: &'a Path,
-    /// Where the agent is installed.
-    pub agent: &'a Path,
-    /// What the agent is called.
-    pub name: &'a str,
+    /// The agents by their names, and where they are installed.
+    pub agents: &'a [(&'a str, &'a Path)],
     /// Where results go; has the job in it.
     pub out: &'a Path,
     /// The text for the trap.
@@ -62,9 +65,12 @@ pub fn play(world: &World<'_>) -> Result<()> {
     }
     command.args(["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]);
     command.args(["sh", "-eu", "-c", SCRIPT, "sh"]);
-    command.arg(root.path()).arg(world.bins).arg(world.agent).arg(world.name).arg(world.out);
+    command.arg(root.path()).arg(world.bins).arg(world.out);
     command.arg(node_prefix().unwrap_or_default()).arg(world.trap).arg(if world.mute { "0" } else { "1" });
     command.arg(world.chore);
+    for (name, place) in world.agents {
+        command.arg(name).arg(place);
+    }
     let output = command.stdin(Stdio::null()).output().context("unshare does not run; install util-linux")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -7,6 +7,7 @@ mod idle;
 mod latency;
 mod memory;
 mod recovery;
+mod run;
 mod throughput;
 
 use anyhow::Result;
@@ -30,6 +31,7 @@ pub(crate) const ALL: &[(&str, Measure)] = &[
     (recovery::NAME, recovery::measure),
     (detector::NAME, detector::measure),
     (context::NAME, context::measure),
+    (run::NAME, run::measure),
 ];
 
 /// Names for `--only`.

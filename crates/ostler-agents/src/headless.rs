@@ -24,7 +24,9 @@ impl HeadlessCall {
         let headless = preset.headless.as_ref()?;
         let structured: &[String] = if headless.answer.is_some() { &headless.json } else { &[] };
         let own = headless.args.iter().chain(structured);
-        let args = preset.run.args.iter().cloned().chain(own.map(|arg| arg.replace(PROMPT, prompt)));
+        // A prompt that begins with dashes would be taken for an option.
+        let guarded = if prompt.starts_with('-') { format!("\n{prompt}") } else { prompt.to_owned() };
+        let args = preset.run.args.iter().cloned().chain(own.map(|arg| arg.replace(PROMPT, &guarded)));
         let is_given = headless.args.iter().any(|arg| arg.contains(PROMPT));
         Some(Self { args: args.collect(), input: (!is_given).then(|| prompt.to_owned()) })
     }
@@ -55,6 +57,8 @@ mod tests {
         let call = HeadlessCall::new(&by_argument, "a {prompt}\nb").unwrap();
         assert_eq!(call.args, ["--always", "{prompt}", "-p", "a {prompt}\nb"]);
         assert_eq!(call.input, None);
+        let call = HeadlessCall::new(&by_argument, "--- A BLOCK ---").unwrap();
+        assert_eq!(call.args[3], "\n--- A BLOCK ---", "it is no option");
         let by_input =
             preset("headless.args = [\"-p\"]\nheadless.json = [\"--json\"]\nheadless.answer = \"/a\"");
         let call = HeadlessCall::new(&by_input, "ask").unwrap();

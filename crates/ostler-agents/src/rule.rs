@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct RuleSpec {
     /// The state it shows.
     pub state: Option<State>,
-    /// What kind of blocked, limited or error.
+    /// What kind of blocked, limited or error; of working, why the agent tries again what failed.
     pub kind: Option<String>,
     /// Where rules contradict, the highest wins.
     pub priority: i32,

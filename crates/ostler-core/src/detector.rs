@@ -35,7 +35,7 @@ use self::evidence::Activity;
 use self::looks::Looks;
 use self::seen::Seen;
 use self::weigh::Ground;
-use crate::{Asking, Fact, State, Timestamp};
+use crate::{Asking, Fact, Failure, State, Timestamp};
 
 /// Something the detector learns.
 #[derive(Debug, Clone, PartialEq)]
@@ -230,6 +230,13 @@ impl Detector {
     /// What hooks and transcript say.
     pub fn records(&self) -> [(Reporter, &TurnRecord); 2] {
         [(Reporter::Hook, &self.hooks), (Reporter::Transcript, &self.transcript)]
+    }
+
+    /// Why calls to the agent's model fail and are tried again, since when, and who says so.
+    pub fn retrying(&self) -> Option<(Reporter, At<Failure>)> {
+        let records = self.records().map(|(reporter, record)| (reporter, record.retrying));
+        let mut all = [(Reporter::Screen, self.seen.retrying)].into_iter().chain(records);
+        all.find_map(|(reporter, retrying)| Some((reporter, retrying?)))
     }
 
     /// The last look at the processes.

@@ -515,7 +515,32 @@ fn a_failed_turn_is_limited_or_an_error() {
     }
     play(KNOWN, "100 hook prompt\n 200 read limited/usage@5pm\n 300 hook quota -> limited/quota@5pm");
     play(KNOWN, "100 hook prompt\n 200 hook quota -> limited/quota\n 300 hook tool -> working");
-    play(KNOWN, "100 hook prompt\n 200 hook retry -> working");
+    play(KNOWN, "100 hook prompt\n 200 hook retry -> working/retrying\n 300 hook tool -> working");
+}
+
+#[test]
+fn an_agent_that_tries_again_what_failed_is_at_work_and_says_why() {
+    let since = |stage: &Stage| stage.detector.retrying().map(|(by, why)| (by, why.what, why.at.0 - BEGIN.0));
+    let stage = play(
+        SPEAKS,
+        "0 claim working
+         100 read working -> working
+         200 read working/rate_limit working -> working/retrying
+         9000 read working/overloaded working -> working/retrying",
+    );
+    assert_eq!(since(&stage), Some((Reporter::Screen, Failure::Overloaded, 200)));
+    let stage = play(SPEAKS, "0 claim working\n 200 read working/rate_limit\n 300 read working -> working");
+    assert_eq!(since(&stage), None);
+    // What agents in general look like is no evidence against a provider, nor are kinds that are no failures.
+    let stage = play(SPEAKS, "0 claim working\n 200 read ~working/rate_limit working/odd -> working");
+    assert_eq!(since(&stage), None);
+    let stage =
+        play(KNOWN, "0 transcript started\n 50 transcript retry\n 900 transcript retry -> working/retrying");
+    assert_eq!(since(&stage), Some((Reporter::Transcript, Failure::Overloaded, 50)));
+    for over in ["stop", "tool", "tool-end", "prompt", "interrupted", "overloaded"] {
+        let stage = play(KNOWN, &format!("0 hook prompt\n 50 hook retry\n 900 hook {over}"));
+        assert_eq!(since(&stage), None, "{over}");
+    }
 }
 
 #[test]

@@ -132,6 +132,22 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// All of them.
+    const ALL: [Self; 7] = [
+        Self::RateLimit,
+        Self::Quota,
+        Self::Auth,
+        Self::Overloaded,
+        Self::Unavailable,
+        Self::Invalid,
+        Self::Other,
+    ];
+
+    /// The failure of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|failure| failure.as_str() == name)
+    }
+
     /// The name in JSON and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -143,6 +159,17 @@ impl Failure {
             Self::Invalid => "invalid",
             Self::Other => "other",
         }
+    }
+
+    /// The one of two that tells more.
+    #[must_use]
+    pub fn or_rather(self, other: Self) -> Self {
+        let vagueness = |failure: Self| match failure {
+            Self::RateLimit | Self::Quota | Self::Auth | Self::Overloaded => 0,
+            Self::Unavailable | Self::Invalid => 1,
+            Self::Other => 2,
+        };
+        if vagueness(other) < vagueness(self) { other } else { self }
     }
 
     /// Whether waiting helps: the provider has set a limit.

@@ -324,8 +324,9 @@ impl Run {
     /// Begins the next attempt.
     fn attempt(&mut self, now: Timestamp) -> Vec<Action> {
         let number = self.number() + 1;
+        let doubted = self.doubted().map(str::to_owned);
         self.attempts.push(Attempt::new(number, now));
-        self.tried.clear();
+        self.tried = doubted.into_iter().collect();
         if self.agent.is_some() { self.again(now) } else { self.choose() }
     }
 

@@ -279,6 +279,28 @@ fn a_bad_request_needs_a_new_conversation_and_costs_an_attempt() {
 }
 
 #[test]
+fn who_fails_for_no_known_reason_leaves_it_to_others_where_there_are_any() {
+    let bad = |failure| Stops(Stop::TurnFailed { by: Reporter::Transcript, failure, until: None });
+    let turn = |failure| [Chosen("a"), Ready, Submitted, bad(failure), Tree(&["x"])];
+    let odd = || Play::new(Policy::default()).go(&turn(Failure::Other));
+    assert_eq!(odd().said.last().unwrap(), "choose -a");
+    assert_eq!(odd().go(&[Chosen("b"), Ready]).said.last().unwrap(), "deliver retry");
+    // Alone, or with others that are shut, it tries again.
+    for shut in [&[][..], &[("b", Reason::Quota, 60)]] {
+        let play = odd().go(&[Next::Shut(shut)]);
+        assert_eq!(play.said.last().unwrap(), "choose -");
+        let play = play.go(&[Chosen("a"), Ready, Submitted, IDLE, Tree(&["y"]), Passes]);
+        assert_eq!(play.outcome(), Some(&Outcome::Done));
+    }
+    // One that was shut meanwhile does not.
+    let play = odd().go(&[Next::Shut(&[("a", Reason::Auth, 60)])]);
+    assert!(play.outcome().is_some(), "{:?}", play.said);
+    // A bad request may be the conversation's fault once.
+    let play = Play::new(Policy::default()).go(&turn(Failure::Invalid)).go(&turn(Failure::Invalid));
+    assert_eq!(play.said.last().unwrap(), "choose -a");
+}
+
+#[test]
 fn whoever_ends_the_agent_ends_the_run() {
     let ended = Stops(Stop::Exited { status: None, signal: Some(15) });
     let play = Play::new(Policy::default()).go(&[Chosen("a"), Ready, Submitted, ended, Tree(&["x"])]);

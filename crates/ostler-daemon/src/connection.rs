@@ -168,13 +168,15 @@ impl Connection {
     }
 
     async fn status(&self, name: &str) -> Result<SessionInfo, Problem> {
-        match self.shared.find(name).await? {
+        let mut info = match self.shared.find(name).await? {
             Found::Live(handle) => match handle.ask(Command::Inspect).await {
-                Ok(info) => Ok(info),
-                Err(_) => self.recorded(&handle.id).await,
+                Ok(info) => info,
+                Err(_) => self.recorded(&handle.id).await?,
             },
-            Found::Ended(session) => Ok(ended_info(&session)),
-        }
+            Found::Ended(session) => ended_info(&session),
+        };
+        info.deliveries = messages::delivered(&self.shared, &info.id).await;
+        Ok(info)
     }
 
     async fn explain(&self, name: &str) -> Result<Response, Problem> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ostler_core::Fact;
 use ostler_core::Timestamp;
 use ostler_core::continuity::{Record, Source, cut};
+use ostler_core::stop_analysis::{LastWords, last_words};
 use ostler_store::NewSession;
 use ostler_store::shared::{SharedError, SharedStore};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ pub(crate) struct Told {
     answer: Option<String>,
     /// The last prompt was answered.
     answered: bool,
+    /// What the agent said last, it said after it was last given something.
+    current: bool,
     /// How the last turn failed.
     failure: Option<String>,
 }
@@ -52,7 +55,7 @@ impl Told {
             Fact::PromptSubmitted { text: Some(text) } => self.prompt(text),
             Fact::Said { text } => {
                 self.answer = Some(cut(text.trim(), ANSWER));
-                self.answered = true;
+                (self.answered, self.current) = (true, true);
                 self.failure = None;
             }
             Fact::TurnFailed { failure, detail } => {
@@ -61,6 +64,18 @@ impl Told {
             }
             _ => {}
         }
+    }
+
+    /// Whether the agent ended its last turn with a question.
+    pub(crate) fn asks(&self) -> bool {
+        let prompts: Vec<&str> = self.prompts.iter().map(String::as_str).collect();
+        let answer = self.answer.as_deref().filter(|_| self.current);
+        answer.is_some_and(|answer| last_words(answer, &prompts) == LastWords::Asks)
+    }
+
+    /// The agent was given something, whether or not it tells so.
+    pub(crate) fn was_given(&mut self) {
+        self.current = false;
     }
 
     fn prompt(&mut self, text: &str) {
@@ -73,7 +88,7 @@ impl Told {
         if self.prompts.len() > PROMPTS {
             self.prompts.remove(0);
         }
-        self.answered = false;
+        (self.answered, self.current) = (false, false);
         self.failure = None;
     }
 
@@ -264,6 +279,18 @@ mod tests {
         let expected =
             "Asked: one\nAsked: two\nLast answer: Yes.\nThe last turn failed: rate_limit: 429 wait";
         assert_eq!(told.summary(), expected);
+    }
+
+    #[test]
+    fn a_question_at_the_end_is_one() {
+        let question = said("I looked at both.\n\nWhich database do you want me to use?");
+        assert!(told(&[prompt("one"), question.clone()]).asks());
+        assert!(!told(&[prompt("one"), question.clone(), prompt("The second.")]).asks());
+        assert!(!told(&[prompt("one"), question, said("Both work now.")]).asks());
+        assert!(!told(&[]).asks());
+        let mut given = told(&[prompt("one"), said("Which one?")]);
+        given.was_given();
+        assert!(!given.asks());
     }
 
     #[test]

@@ -30,6 +30,8 @@ use crate::registry::Shared;
 
 /// How long somebody who asks for a run waits until those of an earlier daemon are taken up.
 const TAKING_UP: Duration = Duration::from_secs(5);
+/// Runs that have ended and can still be looked at.
+const KEPT: usize = 200;
 /// When to try again to read what the store did not give.
 const STORE_RETRY: Duration = Duration::from_secs(1);
 
@@ -110,6 +112,9 @@ pub(crate) async fn begin(shared: &Shared, request: RunRequest) -> Result<RunInf
     if let Some(known) = recorded(shared, &request.id).await? {
         return Ok(known);
     }
+    if !is_plain(&request.id) {
+        return Err(Problem::new(ErrorKind::Usage, "a run's id has letters, digits and hyphens only"));
+    }
     if request.agents.is_empty() {
         return Err(Problem::new(ErrorKind::Usage, "nobody is named who could do it")
             .hint("name agents with --agent; ostler agents list shows those that are known"));
@@ -142,6 +147,10 @@ pub(crate) async fn resume(shared: Shared) {
     let mut records = Vec::new();
     for (id, cell) in found {
         match serde_json::from_value::<RunRecord>(cell.value) {
+            // Others write to a shared store too, and the id names files here.
+            Ok(record) if !is_plain(&record.request.id) => {
+                tracing::error!(run = id, "a run has no proper id")
+            }
             Ok(record) if record.is_of(&shared) && !record.settled => records.push((record, cell.version)),
             Ok(_) => {}
             Err(error) => tracing::error!(run = id, %error, "a run cannot be read"),
@@ -162,6 +171,10 @@ fn look_after(shared: &Shared, record: RunRecord, version: u64) -> Handle {
     shared.runs.with(|known| known.handles.insert(id, handle.clone()));
     tokio::spawn(actor.run());
     handle
+}
+
+fn is_plain(id: &str) -> bool {
+    (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 /// When it is a run's turn: one that is under way has its place already.
@@ -202,6 +215,25 @@ pub(crate) async fn list(shared: &Shared, all: bool) -> Result<Vec<RunInfo>, Pro
     }
     runs.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
     Ok(runs)
+}
+
+/// Forgets the oldest of the runs of this home that have ended, beyond those that are kept.
+async fn forget_old(shared: &Shared) -> Result<(), SharedError> {
+    let mut ended = Vec::new();
+    for (id, cell) in shared.common.list(Kind::Run).await? {
+        if let Ok(record) = serde_json::from_value::<RunRecord>(cell.value)
+            && record.is_of(shared)
+            && record.settled
+        {
+            ended.push((record.ended, id, cell.version));
+        }
+    }
+    ended.sort_unstable();
+    let excess = ended.len().saturating_sub(KEPT);
+    for (_, id, version) in ended.drain(..excess) {
+        shared.common.remove(Kind::Run, &id, version).await?;
+    }
+    Ok(())
 }
 
 /// Ends a run.

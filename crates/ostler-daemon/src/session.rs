@@ -8,7 +8,7 @@ mod info;
 mod keys;
 mod output;
 
-use ostler_core::detector::Reporter;
+use ostler_core::detector::{At, Reporter};
 use ostler_core::{Failure, State, Timestamp, Usage};
 use ostler_hold::SessionDir;
 use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
@@ -105,6 +105,10 @@ pub(crate) struct Standing {
     pub(crate) confidence: f32,
     /// How the last turn failed, and who said so.
     pub(crate) failed: Option<(Reporter, Failure)>,
+    /// Its last turn ended with a question, by its own words.
+    pub(crate) asks: bool,
+    /// Why calls to its model fail and are tried again, since when by the steady clock, and who says so.
+    pub(crate) retrying: Option<(Reporter, At<Failure>)>,
     pub(crate) exit: Option<(Option<u8>, Option<u8>)>,
     pub(crate) usage: Usage,
 }

@@ -160,6 +160,9 @@ pub struct SessionInfo {
     pub output: u64,
     /// Messages that are not settled.
     pub waiting: usize,
+    /// Counts of its prompts by what became of them, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<serde_json::Map<String, serde_json::Value>>,
     /// Process id of the holder.
     pub holder: Option<u32>,
     /// Where its files are.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ostler_core::Usage;
-use ostler_core::run::{Attempt, Changes, Outcome, Policy};
+use ostler_core::run::{Attempt, Changes, HelperRecord, Outcome, Policy};
 use serde::{Deserialize, Serialize};
 
 use crate::os_text::OsText;
@@ -120,6 +120,9 @@ pub struct RunInfo {
     pub checks: Vec<CheckInfo>,
     /// What agents were told, the oldest first.
     pub prompts: Vec<PromptInfo>,
+    /// What came of asking a helper, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub helper: Option<HelperRecord>,
     /// What all attempts changed together.
     pub files: Changes,
     /// Changes of provider.

@@ -284,8 +284,8 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// What became of all messages.
-    pub fn delivery_counts(&self) -> Result<DeliveryCounts, StoreError> {
+    /// What became of all prompts, or of those of a session.
+    pub fn delivery_counts(&self, session: Option<&str>) -> Result<DeliveryCounts, StoreError> {
         let sql =
             "SELECT count(*), coalesce(sum(attempts > 0), 0), coalesce(sum(submitted_ms IS NOT NULL), 0),
                      coalesce(sum(submitted_ms IS NOT NULL AND attempts <= 1), 0),
@@ -295,9 +295,9 @@ impl Store {
                      coalesce(sum(state = 'uncertain'), 0), coalesce(sum(state = 'queued'), 0),
                      coalesce(sum(CASE WHEN submitted_ms IS NOT NULL THEN attempts END), 0),
                      coalesce(sum(submitted_ms - created_ms), 0)
-                   FROM messages WHERE raw = 0";
+                   FROM messages WHERE raw = 0 AND (?1 IS NULL OR session = ?1)";
         let number = |row: &rusqlite::Row<'_>, index| row.get::<_, i64>(index).map(i64::cast_unsigned);
-        Ok(self.connection.query_row(sql, [], |row| {
+        Ok(self.connection.query_row(sql, [session], |row| {
             Ok(DeliveryCounts {
                 sent: number(row, 0)?,
                 attempted: number(row, 1)?,

@@ -125,6 +125,9 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     if session.waiting > 0 {
         lines.push(("messages", format!("{} waiting to be typed", session.waiting)));
     }
+    if let Some(text) = session.deliveries.as_ref().map(prompts) {
+        lines.push(("prompts", text));
+    }
     if let Some(exit) = &session.exit {
         lines.push(("used", format!("{:.2} s of CPU, {} KiB of memory at most", exit.cpu, exit.max_rss_kib)));
         if !exit.survivors.is_empty() {
@@ -138,9 +141,33 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     lines.join("\n") + "\n"
 }
 
+/// What became of a session's prompts, in words.
+fn prompts(counts: &serde_json::Map<String, serde_json::Value>) -> String {
+    let count = |name: &str| counts.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let told = |name: &str, word: &str| Some(count(name)).filter(|n| *n > 0).map(|n| format!("{n} {word}"));
+    let taken = format!("{} of {} taken", count("submitted"), count("sent"));
+    let at_once = told("first_try", "at the first try");
+    let rest = [
+        told("acknowledged", "confirmed"),
+        told("escalated", "by another way"),
+        told("waiting", "waiting"),
+        told("uncertain", "uncertain"),
+        told("failed", "failed"),
+    ];
+    [Some(taken), at_once].into_iter().chain(rest).flatten().collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_became_of_prompts_is_told_in_words() {
+        let counts =
+            serde_json::json!({ "sent": 5, "submitted": 3, "first_try": 2, "uncertain": 1, "waiting": 1 });
+        let text = prompts(counts.as_object().unwrap());
+        assert_eq!(text, "3 of 5 taken, 2 at the first try, 1 waiting, 1 uncertain");
+    }
 
     #[test]
     fn durations_are_told_in_their_largest_unit() {

@@ -133,8 +133,7 @@ fn try_play(request: &Request, job: &Job, installed: &Path) -> Result<(Outcome, 
     std::fs::write(out.join("job.json"), serde_json::to_vec(job)?)?;
     let played = namespace::play(&World {
         bins: &request.bins,
-        agent: installed,
-        name: &job.name,
+        agents: &[(&job.name, installed)],
         out: &out,
         trap: &request.repository.join("conformance/trap.txt"),
         mute: false,

@@ -42,6 +42,12 @@ impl Reading {
         self.findings.iter().find(|finding| finding.state == state)
     }
 
+    /// Why the agent tries again what failed, where a rule of its own sees that and why.
+    pub(super) fn retrying(&self) -> Option<Failure> {
+        let at_work = |finding: &&Finding| finding.state == State::Working && !finding.general;
+        self.findings.iter().filter(at_work).find_map(|finding| Failure::named(finding.kind.as_deref()?))
+    }
+
     /// The failures on the screen; limits count before other errors.
     pub(super) fn failures(&self) -> impl Iterator<Item = &Finding> {
         let of = |state| self.findings.iter().filter(move |finding| finding.state == state);
@@ -105,6 +111,16 @@ pub enum Reporter {
 }
 
 impl Reporter {
+    /// Where it is from, in reasons.
+    pub(super) fn source(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Transcript => "transcript",
+            Self::Transport => "transport",
+            Self::Screen => "screen",
+        }
+    }
+
     /// What it is called in reasons.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -135,6 +151,9 @@ pub struct TurnRecord {
     pub asked: Option<At<Asking>>,
     /// How the last turn failed.
     pub failed: Option<At<Failure>>,
+    /// Why calls to the model fail and are tried again, and since when they do.
+    #[serde(default)]
+    pub retrying: Option<At<Failure>>,
     /// Its own work in the background, at the end of the last turn.
     pub background: u32,
 }
@@ -147,13 +166,22 @@ impl TurnRecord {
             Fact::PromptSubmitted { .. } | Fact::TurnStarted => {
                 *self = Self { open: open(true), begun: Some(now), ..Self::default() };
             }
-            Fact::ToolStarted { .. } | Fact::TurnProgressed | Fact::Compacting | Fact::Retrying { .. } => {
+            Fact::ToolStarted { .. } | Fact::TurnProgressed | Fact::Compacting => {
                 self.open = open(true);
                 self.failed = None;
+                // A call may be one that is tried again; a tool is what an answer asks for.
+                self.retrying = self.retrying.filter(|_| *fact == Fact::TurnProgressed);
+            }
+            Fact::Retrying { failure } => {
+                self.open = open(true);
+                self.failed = None;
+                let since = self.retrying.map_or(now, |retrying| retrying.at);
+                self.retrying = Some(At { what: *failure, at: since });
             }
             Fact::ToolEnded { .. } | Fact::Answered => {
                 self.open = open(true);
                 self.asked = None;
+                self.retrying = None;
             }
             Fact::Asked { kind } => self.asked = Some(At { what: *kind, at: now }),
             Fact::TurnEnded { background } => {
@@ -162,8 +190,9 @@ impl TurnRecord {
             }
             Fact::Interrupted | Fact::IdleNotified => {
                 self.open = open(false);
-                self.asked = None;
+                (self.asked, self.retrying) = (None, None);
             }
+            Fact::Said { .. } => self.retrying = None,
             Fact::TurnFailed { failure, .. } => {
                 let failed = Some(At { what: *failure, at: now });
                 *self = Self { open: open(false), failed, ..Self::default() };
@@ -171,7 +200,6 @@ impl TurnRecord {
             Fact::SessionStarted
             | Fact::SessionEnded
             | Fact::SubagentEnded
-            | Fact::Said { .. }
             | Fact::Used(_)
             | Fact::Heartbeat => {}
         }
@@ -184,6 +212,7 @@ impl TurnRecord {
             open: self.open.map(|open| At { at: now, ..open }),
             asked: self.asked.map(|asked| At { at: now, ..asked }),
             failed: self.failed.map(|failed| At { at: now, ..failed }),
+            retrying: self.retrying.map(|retrying| At { at: now, ..retrying }),
             background: self.background,
         }
     }

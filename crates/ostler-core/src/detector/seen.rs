@@ -1,7 +1,7 @@
 //! Since when the screen shows what it shows.
 
-use super::evidence::Reading;
-use crate::{State, Timestamp};
+use super::evidence::{At, Reading};
+use crate::{Failure, State, Timestamp};
 
 /// Since when the screen shows each of these, without a break.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,6 +12,8 @@ pub(super) struct Seen {
     pub(super) certain: Option<Timestamp>,
     pub(super) working: Option<Timestamp>,
     pub(super) blocked: Option<Timestamp>,
+    /// It tries again what failed, and why that failed last.
+    pub(super) retrying: Option<At<Failure>>,
     /// Anything else, nothing included.
     pub(super) reading: Timestamp,
 }
@@ -28,6 +30,8 @@ impl Seen {
         self.certain = keep(self.certain, undisturbed && at_rest().any(|finding| finding.certain));
         self.working = keep(self.working, working);
         self.blocked = keep(self.blocked, blocked);
+        let since = self.retrying.map_or(now, |retrying| retrying.at);
+        self.retrying = new.retrying().map(|failure| At { what: failure, at: since });
         if new.findings != old.findings {
             self.reading = now;
         }

@@ -4,6 +4,9 @@ use super::evidence::Finding;
 use super::{Detector, Sight, Verdict, millis};
 use crate::{State, Timestamp};
 
+/// The kind of work that is no more than trying again what failed.
+const RETRYING: &str = "retrying";
+
 /// What a verdict rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ground {
@@ -90,6 +93,13 @@ impl Detector {
             .or_else(|| self.records_say(now))
             .or_else(|| self.failed_on_screen(now))
             .unwrap_or_else(|| self.screen(now));
+        let weighed = match self.retrying().filter(|_| weighed.state == State::Working) {
+            Some((reporter, why)) => {
+                let word = format!("{}: tries again ({})", reporter.source(), why.what.as_str());
+                weighed.kind(RETRYING).and(word)
+            }
+            None => weighed,
+        };
         match self.still_until().filter(|until| self.seen.blocked.is_some() && now < *until) {
             Some(until) => weighed.again(until),
             None => weighed,

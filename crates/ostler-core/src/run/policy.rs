@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pre_context;
+use crate::{Failure, pre_context};
 
 /// No run delivers more prompts, whatever its policy says.
 pub const MAX_ITERATIONS: u32 = 50;
+
+/// How long an agent may try again what cannot be had so.
+const HOPELESS: Duration = Duration::from_secs(5);
 
 /// What a run may do, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +28,8 @@ pub struct Policy {
     pub tokens: u64,
     /// How long an agent may wait for a person, in seconds.
     pub blocked_secs: u64,
+    /// How long an agent may go on trying again where its provider fails, in seconds; 0 leaves it to the agent.
+    pub retry_secs: u64,
     /// How long the run may wait for a provider in all, in seconds.
     pub wait_secs: u64,
     /// How long an agent may take until it is ready, in seconds.
@@ -58,6 +63,7 @@ impl Default for Policy {
             time_secs: 12 * 3_600,
             tokens: 0,
             blocked_secs: 600,
+            retry_secs: 30,
             wait_secs: 6 * 3_600,
             start_secs: 180,
             deliver_secs: 900,
@@ -74,6 +80,19 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// How long an agent may go on trying again after such a failure, if there is a limit.
+    ///
+    /// A plan that is used up and a login that is refused are not to be had by trying again.
+    pub fn patience(&self, failure: Failure) -> Option<Duration> {
+        let patience = Some(Duration::from_secs(self.retry_secs)).filter(|patience| !patience.is_zero());
+        match failure {
+            Failure::Quota | Failure::Auth => patience.map(|patience| patience.min(HOPELESS)),
+            Failure::RateLimit | Failure::Overloaded | Failure::Unavailable => patience,
+            // Nothing that speaks against the provider.
+            Failure::Invalid | Failure::Other => None,
+        }
+    }
+
     /// Attempts, bounded.
     pub(super) fn attempts(&self) -> u32 {
         self.max_attempts.clamp(1, MAX_ITERATIONS)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::record::Attempt;
 use super::{Action, Agent, GiveUp, Outcome, Phase, Run, Stage};
 use crate::breaker::{ProbeId, Reason, Shut};
-use crate::{Asking, Timestamp};
+use crate::{Asking, Failure, Timestamp};
 
 /// Waits for a provider in one run.
 const MAX_WAITS: u32 = 50;
@@ -20,6 +20,13 @@ impl Run {
 
     /// Waits for a provider, if that can help.
     pub(super) fn no_provider(&mut self, shut: Vec<Shut>, now: Timestamp) -> Vec<Action> {
+        // There is nobody else for the one whose turn failed and who is not shut out: it gets another try.
+        let fresh = self.attempts.last().is_some_and(|attempt| attempt.turns.is_empty());
+        let doubted = self.tried.iter().any(|tried| shut.iter().all(|shut| shut.provider != *tried));
+        if fresh && doubted {
+            self.tried.clear();
+            return self.choose();
+        }
         let opens = shut.iter().filter(|shut| shut.reason.passes()).map(|shut| shut.until).min();
         if let Some(until) = opens.map(|until| until.max(now.plus(MIN_WAIT))) {
             let wait = u64::try_from(until.since(now).as_millis()).unwrap_or(u64::MAX);
@@ -37,6 +44,15 @@ impl Run {
         } else {
             self.end(Outcome::GivenUp { why: GiveUp::NoProvider { shut } }, now)
         }
+    }
+
+    /// Who failed in the last attempt so that somebody else may do better, though nothing speaks against the provider:
+    /// nobody knows why, or a new conversation did not help.
+    pub(super) fn doubted(&self) -> Option<&str> {
+        let mut failed = self.attempts.iter().rev().map_while(Attempt::unexplained);
+        let (provider, failure) = failed.next()?;
+        let again = failed.next().is_some_and(|(before, _)| before == provider);
+        (failure == Failure::Other || again).then_some(provider)
     }
 
     /// Starts the agent of a provider.

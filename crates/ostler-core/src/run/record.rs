@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::Stop;
-use crate::Timestamp;
+use crate::{Failure, Timestamp};
 
 /// Files that are kept of each kind.
 const MAX_FILES: usize = 200;
@@ -156,6 +156,17 @@ impl Attempt {
     /// Whether it is known that nothing was changed.
     pub fn changed_nothing(&self) -> bool {
         self.turns.iter().all(|turn| turn.changes.as_ref().is_some_and(Changes::is_empty))
+    }
+
+    /// Whose turn failed last in it, where nothing says that the provider is at fault.
+    pub(super) fn unexplained(&self) -> Option<(&str, Failure)> {
+        let turn = self.turns.last()?;
+        match turn.stop? {
+            stop @ Stop::TurnFailed { failure, .. } if stop.evidence().is_none() => {
+                Some((turn.provider.as_str(), failure))
+            }
+            _ => None,
+        }
     }
 
     /// The first thing that its checks complained of.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use ostler_protocol::frame::FrameError;
 use ostler_protocol::{ErrorKind, MessageInfo, Metrics, Problem, Proof, Response, SendTerms};
-use ostler_store::{Message, Store};
+use ostler_store::{DeliveryCounts, Message, Store};
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::Connection;
-use crate::registry::Found;
+use crate::registry::{Found, Shared};
 use crate::session::{Command, SendCommand, SessionHandle, message_info, reused_id, store_problem};
 
 /// Most messages in one answer.
@@ -215,7 +216,7 @@ impl Connection {
             .shared
             .store
             .run(|store| {
-                Ok((store.delivery_counts()?, store.counts("context_injection.")?, store.counts("run.")?))
+                Ok((store.delivery_counts(None)?, store.counts("context_injection.")?, store.counts("run.")?))
             })
             .await
             .map_err(|error| store_problem(&error))?;
@@ -224,11 +225,22 @@ impl Connection {
         for handle in self.shared.sessions.all() {
             *sessions.entry(handle.state.borrow().as_str().to_owned()).or_insert(0) += 1;
         }
-        let deliveries = match serde_json::to_value(counts) {
-            Ok(serde_json::Value::Object(counts)) => counts,
-            _ => serde_json::Map::new(),
-        };
+        let deliveries = as_map(counts).unwrap_or_default();
         Ok(Response::Metrics(Box::new(Metrics { deliveries, sessions, context_injections, runs })))
+    }
+}
+
+/// What became of the prompts of a session, if there were any.
+pub(super) async fn delivered(shared: &Shared, session: &str) -> Option<Map<String, Value>> {
+    let session = session.to_owned();
+    let counts = shared.store.run(move |store| store.delivery_counts(Some(&session))).await.ok()?;
+    as_map(counts).filter(|_| counts.sent > 0)
+}
+
+fn as_map(counts: DeliveryCounts) -> Option<Map<String, Value>> {
+    match serde_json::to_value(counts) {
+        Ok(Value::Object(counts)) => Some(counts),
+        _ => None,
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use super::batch::Place;
 use super::minder::{Given, News};
 use super::record::{RunRecord, exclude, forget_environment, forget_seen, look};
-use super::{Handle, breakers, info};
+use super::{Handle, breakers, forget_old, info};
 use crate::registry::Shared;
 use crate::session::SessionHandle;
 use crate::{clock, stop};
@@ -162,6 +162,9 @@ impl RunActor {
         self.record.settled = true;
         self.store().await;
         forget_environment(&self.shared, &self.record.request.id);
+        if let Err(error) = forget_old(&self.shared).await {
+            tracing::warn!(%error, "old runs are not forgotten");
+        }
     }
 
     async fn renew_probe(&self) {

@@ -106,8 +106,11 @@ async fn propose(
         })
     };
     let outcome = tokio::task::spawn_blocking(run).await.map_err(|error| error.to_string())?;
-    if let Some(trouble) = outcome.trouble.filter(errand::Trouble::is_failure) {
-        return Err(format!("{}: {trouble}", agent.title()));
+    if let Some(trouble) = outcome.trouble.as_ref().filter(|trouble| trouble.is_failure()) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let said = ostler_work::check::first_error(&text(&outcome.output), &text(&outcome.errors));
+        let said = said.map_or_else(String::new, |said| format!(": {said}"));
+        return Err(format!("{}: {trouble}{said}", agent.title()));
     }
     read(&agent, &String::from_utf8_lossy(&outcome.output))
 }

@@ -27,6 +27,7 @@ pub(super) fn info(record: &RunRecord, version: u64) -> RunInfo {
         attempts: run.attempts().to_vec(),
         checks: record.checks.clone(),
         prompts: record.prompts.clone(),
+        helper: run.helper().cloned(),
         files: run.changes(),
         switches: run.switches(),
         usage: record.usage(),

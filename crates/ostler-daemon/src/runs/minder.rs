@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ostler_core::breaker::Limit;
-use ostler_core::detector::Reporter;
+use ostler_core::detector::{At, Reporter};
 use ostler_core::reset_time::reset_time;
-use ostler_core::run::{AgentId, Event, Stop};
+use ostler_core::run::{AgentId, Event, Policy, Stop};
 use ostler_core::{Asking, Failure, State, Timestamp, Usage};
 use tokio::sync::{mpsc, watch};
 
@@ -56,11 +56,14 @@ pub(super) async fn mind(
     handle: SessionHandle,
     mut given: watch::Receiver<Given>,
     mut blocked: bool,
+    policy: Policy,
     news: mpsc::Sender<News>,
 ) {
     let mut state = handle.state.clone();
     let mut ready = *given.borrow() != Given::Nothing;
     let mut stopped_for = None;
+    // It stopped with a question, which somebody may answer.
+    let mut asked = false;
     let understood = clock::now().plus(CATCHING_UP);
     let mut spent = Usage::default();
     loop {
@@ -86,11 +89,13 @@ pub(super) async fn mind(
                 None
             } else {
                 blocked = true;
-                let kind = asking(standing.kind.as_deref());
-                Some(Event::AgentStopped { agent, stop: Stop::Blocked { kind } })
+                Some(Event::AgentStopped { agent, stop: halted(&standing) })
             }
         } else if blocked {
             blocked = false;
+            Some(Event::AgentResumed { agent })
+        } else if asked && standing.state == State::Working {
+            (asked, stopped_for) = (false, None);
             Some(Event::AgentResumed { agent })
         } else if !ready && is_ready(&standing) {
             ready = true;
@@ -108,6 +113,17 @@ pub(super) async fn mind(
                 None
             } else if clock::now() < due {
                 again = Some(due.since(clock::now()));
+                None
+            } else {
+                stopped_for = Some(sent);
+                asked = stop == Stop::Idle { asks: true };
+                Some(Event::AgentStopped { agent, stop })
+            }
+        } else if let (Given::Prompt { sent, .. }, Some((stop, left))) = (has, hopeless(&standing, &policy)) {
+            if stopped_for == Some(sent) {
+                None
+            } else if !left.is_zero() {
+                again = Some(left);
                 None
             } else {
                 stopped_for = Some(sent);
@@ -157,6 +173,8 @@ async fn look(handle: &SessionHandle) -> Standing {
             since: clock::now(),
             confidence: 1.0,
             failed: None,
+            asks: false,
+            retrying: None,
             exit: handle.exit(),
             usage: Usage::default(),
         },
@@ -176,36 +194,37 @@ fn stop(standing: &Standing) -> Option<Stop> {
         .and_then(|text| reset_time(text, clock::now(), &jiff::tz::TimeZone::system()));
     let failed = standing.failed.map(|(by, failure)| Stop::TurnFailed { by, failure, until });
     Some(match standing.state {
-        State::Idle => Stop::Idle { asks: false },
+        State::Idle => Stop::Idle { asks: standing.asks },
         State::Limited => {
             failed.unwrap_or(Stop::Limited { limit: Limit::of_kind(standing.kind.as_deref()), until })
         }
-        State::Error => failed.unwrap_or_else(|| match failure(standing.kind.as_deref()) {
-            Some(failure) => Stop::TurnFailed { by: Reporter::Screen, failure, until },
-            None => Stop::StatusError,
-        }),
+        State::Error => failed.unwrap_or(Stop::StatusError),
         _ => return None,
     })
 }
 
-/// What a rule for the screen, in its region, says went wrong.
-fn failure(kind: Option<&str>) -> Option<Failure> {
-    let all = [
-        Failure::RateLimit,
-        Failure::Quota,
-        Failure::Auth,
-        Failure::Overloaded,
-        Failure::Unavailable,
-        Failure::Invalid,
-        Failure::Other,
-    ];
-    all.into_iter().find(|failure| kind == Some(failure.as_str()))
+/// Why an agent that only tries again what fails is to stop, and in how long.
+fn hopeless(standing: &Standing, policy: &Policy) -> Option<(Stop, Duration)> {
+    let (by, At { what: failure, at }) = standing.retrying.filter(|_| standing.state == State::Working)?;
+    let left = at.plus(policy.patience(failure)?).since(clock::steady());
+    Some((Stop::TurnFailed { by, failure, until: None }, left))
 }
 
 fn exited(standing: &Standing) -> Stop {
     match standing.exit {
         Some((status, signal)) if status.is_some() || signal.is_some() => Stop::Exited { status, signal },
         _ => Stop::Lost,
+    }
+}
+
+/// What an agent waits for. A login is no dialog that the work could wait for: others may be logged in.
+fn halted(standing: &Standing) -> Stop {
+    match asking(standing.kind.as_deref()) {
+        Asking::Auth => {
+            let by = standing.failed.map_or(Reporter::Screen, |(by, _)| by);
+            Stop::TurnFailed { by, failure: Failure::Auth, until: None }
+        }
+        kind => Stop::Blocked { kind },
     }
 }
 

@@ -87,6 +87,7 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         title: None,
         output: 0,
         waiting: 0,
+        deliveries: None,
         holder: None,
         dir: start.dir.clone(),
         terminal: None,

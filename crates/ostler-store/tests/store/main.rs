@@ -160,7 +160,7 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
     assert!(store.revive("s", "n", 6, Timestamp(10)).unwrap());
     let again = store.message("s", "n").unwrap().unwrap();
     assert_eq!((again.state, again.seq, again.attempts, again.failure), (MessageState::Queued, 6, 0, None));
-    let counts = store.delivery_counts().unwrap();
+    let counts = store.delivery_counts(None).unwrap();
     assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 0));
 }
 

@@ -126,12 +126,16 @@ async fn reply(
         },
     );
     let performance = Performance::new(exchange, shared.log.clone(), &answer, &asked, &shared.settings);
-    if let Ending::Status { code, retry_after } = answer.reply.ending {
-        let body = performance.fail(code, format).await;
+    if let Ending::Status { code, retry_after, usage_limit } = answer.reply.ending {
+        let until = usage_limit.map(|seconds| shared.log.seconds().saturating_add(seconds));
+        let body = performance.fail(code, format, until).await;
         let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, axum::Json(body)).into_response();
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        for (name, value) in until.into_iter().flat_map(|until| format.limit_headers(until)) {
+            response.headers_mut().insert(name, value);
         }
         return response;
     }

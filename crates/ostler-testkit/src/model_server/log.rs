@@ -100,6 +100,12 @@ impl Log {
         self.0.epoch + self.0.started.elapsed().as_secs_f64()
     }
 
+    /// The same in whole seconds.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is after 1970")]
+    pub(super) fn seconds(&self) -> u64 {
+        self.now() as u64
+    }
+
     pub(super) fn write(&self, exchange: u64, event: Event) {
         let mut entries = self.0.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = Entry { at: self.now(), exchange, event };

@@ -17,10 +17,14 @@
 //! | `[[question TEXT]]` | calls the tool for questions the agent offers; says the text if there is none |
 //! | `[[status 429 retry-after 2]]` | answers with an HTTP error, once |
 //! | `[[forever 429]]` | answers with an HTTP error from now on |
+//! | `[[forever 429 usage-limit 3600]]` | the same, and says that a plan is used up for so many seconds |
 //!
 //! Directives are taken in order. What ends a reply (a tool call, a question, an error) leaves the rest for the
 //! agent's next request of the same turn. How far a turn has got is the server's own count, not the agent's
 //! history: a request that is tried again after an error carries the same history.
+//!
+//! Where the same prompt is to have different answers, or has to be free of directives, the caller gives scripts for
+//! prompts beforehand ([`Play`]).
 //!
 //! Agents also ask for things on the side: a title, a summary, a judgement. A request whose newest user message
 //! has no directive, or that offers no tools, is such a *side* request and gets a short harmless answer at once.
@@ -46,5 +50,5 @@ pub use log::{Entry, Event, Log};
 pub use reading::{Asked, Item};
 pub use script::{Ending, Part, Reply, replies};
 pub use server::ModelServer;
-pub use settings::{Settings, ShellCall};
+pub use settings::{Play, Settings, ShellCall};
 pub use wire::Format;

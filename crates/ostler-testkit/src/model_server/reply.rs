@@ -108,7 +108,7 @@ impl Performance {
     }
 
     /// Waits as the script says and returns the body of an error.
-    pub(super) async fn fail(self, status: u16, format: Format) -> serde_json::Value {
+    pub(super) async fn fail(self, status: u16, format: Format, until: Option<u64>) -> serde_json::Value {
         for beat in &self.beats {
             if let Beat::Wait(time) = beat {
                 tokio::time::sleep(*time).await;
@@ -116,7 +116,7 @@ impl Performance {
         }
         self.log.write(self.exchange, Event::FirstByte);
         self.last_byte(status, String::new());
-        format.error(status)
+        until.map_or_else(|| format.error(status), |until| format.usage_limit(until))
     }
 
     /// Waits as the script says and returns everything at once.

@@ -35,6 +35,8 @@ pub enum Ending {
         code: u16,
         /// Seconds for the `retry-after` header.
         retry_after: Option<u64>,
+        /// Seconds until a plan that is used up can be used again, where that is what is wrong.
+        usage_limit: Option<u64>,
     },
 }
 
@@ -111,13 +113,15 @@ fn say(text: &str) -> Option<Part> {
     Some(Part::Say { words, over })
 }
 
-/// `429 retry-after 2`
+/// `429 retry-after 2 usage-limit 3600`
 fn status(text: &str) -> Option<Ending> {
     let mut tokens = text.split_whitespace();
     let code = tokens.next()?.parse().ok().filter(|code| (400..600).contains(code))?;
-    let retry_after =
-        tokens.skip_while(|token| *token != "retry-after").nth(1).and_then(|value| value.parse().ok());
-    Some(Ending::Status { code, retry_after })
+    let after = |name: &str| {
+        let value = text.split_whitespace().skip_while(|token| *token != name).nth(1);
+        value.and_then(|value| value.parse().ok())
+    };
+    Some(Ending::Status { code, retry_after: after("retry-after"), usage_limit: after("usage-limit") })
 }
 
 /// `4s`, `1.5s`, `200ms`
@@ -147,7 +151,7 @@ mod tests {
             replies(text),
             [
                 plain(vec![say(2, 0)], Ending::Tool("sh work.sh 8".into())),
-                plain(vec![], Ending::Status { code: 429, retry_after: Some(2) }),
+                plain(vec![], Ending::Status { code: 429, retry_after: Some(2), usage_limit: None }),
                 plain(vec![Part::Silence(Duration::from_secs(15)), say(40, 4)], Ending::Done),
             ]
         );
@@ -182,5 +186,7 @@ mod tests {
         assert_eq!(duration("-1s"), None);
         assert_eq!(replies("[[quote a\\nb]]")[0].parts, [Part::Quote("a\nb".into())]);
         assert!(replies("[[forever 529]]")[0].forever);
+        let limit = Ending::Status { code: 429, retry_after: None, usage_limit: Some(60) };
+        assert_eq!(replies("[[status 429 usage-limit 60]]")[0].ending, limit);
     }
 }

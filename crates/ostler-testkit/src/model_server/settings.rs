@@ -35,4 +35,24 @@ pub struct Settings {
     /// Texts that are looked for in requests as they are, also where an agent says them on its own account. They have
     /// nothing in them that JSON writes otherwise.
     pub watch: Vec<String>,
+    /// Scripts for prompts that bring none of their own; the first that fits counts.
+    pub plays: Vec<Play>,
+}
+
+/// The script for prompts that have a text in them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Play {
+    /// The text.
+    pub prompt: String,
+    /// Directives.
+    pub script: String,
+}
+
+impl Settings {
+    /// The text with the directives for a prompt.
+    pub(super) fn script<'a>(&'a self, prompt: &'a str) -> &'a str {
+        let play = self.plays.iter().find(|play| prompt.contains(&play.prompt));
+        play.map_or(prompt, |play| &play.script)
+    }
 }

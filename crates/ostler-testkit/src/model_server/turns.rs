@@ -34,11 +34,12 @@ impl Turns {
             })
             .collect();
         let user = prompts.last().copied().unwrap_or_default().to_owned();
-        let replies = script::replies(&user);
+        let replies = script::replies(settings.script(&user));
         if replies.is_empty() || (asked.tools.is_empty() && !settings.without_tools) {
             return Answer { place: None, user, reply: done("Noted.") };
         }
-        let turn = prompts.iter().filter(|text| !script::replies(text).is_empty()).count();
+        let is_main = |text: &&&str| !script::replies(settings.script(text)).is_empty();
+        let turn = prompts.iter().filter(is_main).count();
         let given = self.given.entry((turn, user.clone())).or_default();
         let reply = replies.get(*given).or_else(|| replies.last().filter(|last| last.forever));
         // An agent may ask once more than the script foresaw, say after a tool that failed.
@@ -56,6 +57,7 @@ fn done(text: &str) -> Reply {
 mod tests {
     use serde_json::Value;
 
+    use super::super::settings::Play;
     use super::super::tools::Tool;
     use super::*;
 
@@ -76,7 +78,7 @@ mod tests {
         let settings = Settings::default();
         let first = turns.answer(&request, &settings);
         assert_eq!(first.place, Some((1, 1)));
-        assert_eq!(first.reply.ending, Ending::Status { code: 500, retry_after: None });
+        assert_eq!(first.reply.ending, Ending::Status { code: 500, retry_after: None, usage_limit: None });
         assert_eq!(turns.answer(&request, &settings).reply.ending, Ending::Done);
         // More than the script foresaw.
         assert_eq!(turns.answer(&request, &settings).reply, done("All done."));
@@ -91,8 +93,27 @@ mod tests {
         for place in 1..5 {
             let answer = turns.answer(&asked(&["[[forever 429]]"], true), &Settings::default());
             assert_eq!(answer.place, Some((1, place)));
-            assert_eq!(answer.reply.ending, Ending::Status { code: 429, retry_after: None });
+            assert_eq!(
+                answer.reply.ending,
+                Ending::Status { code: 429, retry_after: None, usage_limit: None }
+            );
         }
+    }
+
+    #[test]
+    fn a_prompt_without_directives_may_have_its_script_elsewhere() {
+        let mut turns = Turns::default();
+        let play = |prompt: &str, script: &str| Play { prompt: prompt.into(), script: script.into() };
+        let plays = vec![play("AGAIN", "[[say 2 words]]"), play("work", "[[tool make]] [[say 1 words]]")];
+        let settings = Settings { plays, ..Settings::default() };
+        let mut ending = |texts: &[&str]| {
+            let answer = turns.answer(&asked(texts, true), &settings);
+            (answer.place, answer.reply.ending)
+        };
+        assert_eq!(ending(&["please work"]), (Some((1, 1)), Ending::Tool("make".into())));
+        assert_eq!(ending(&["please work"]), (Some((1, 2)), Ending::Done));
+        assert_eq!(ending(&["please work", "AGAIN\nplease work"]), (Some((2, 1)), Ending::Done));
+        assert_eq!(ending(&["please work", "a title for it"]), (None, Ending::Done));
     }
 
     #[test]

@@ -71,6 +71,10 @@ pub(crate) struct Run {
     /// How long an agent may wait for a person before the run gives up, in seconds
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub(crate) blocked: Option<f64>,
+    /// How long an agent may go on trying again while its provider fails, in seconds; 0 leaves it to the agent
+    /// [default: 30]
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub(crate) retrying: Option<f64>,
     /// Where runs and breakers are kept: a server that speaks the Redis protocol, for several machines. It counts when
     /// the command starts the daemon; `store.url` in config.toml says it for good
     #[arg(long, value_name = "URL", env = "OSTLER_STORE", hide_env_values = true)]

@@ -192,6 +192,11 @@ fn what_became_of_messages_is_counted() {
         assert_eq!(count(name), expected, "{name}: {metrics}");
     }
     assert!(count("attempts") >= 4 && count("elapsed_ms") > 0, "{metrics}");
+    let status = lab.home.ok(["status", "a"]);
+    assert!(
+        status.contains("3 of 5 taken, 2 at the first try, 1 confirmed, 1 waiting, 1 failed\n"),
+        "{status}"
+    );
     let text = lab.home.ok(["metrics"]);
     for line in [
         "ostler_messages_sent_total 5",

@@ -1,7 +1,10 @@
 //! Tasks given to stand-in agents.
 
 mod ends;
+mod helping;
 mod kills;
+mod shared;
 mod switches;
+mod trees;
 mod watching;
 mod world;

@@ -98,7 +98,8 @@ impl RunActor {
         }
         let (sender, receiver) = watch::channel(given);
         let (news, mut inbox) = mpsc::channel(BACKLOG);
-        tokio::spawn(mind(agent, handle.clone(), receiver, self.record.run.is_blocked(), news));
+        let run = &self.record.run;
+        tokio::spawn(mind(agent, handle.clone(), receiver, run.is_blocked(), run.policy().clone(), news));
         let back = self.back.clone();
         tokio::spawn(async move {
             while let Some(news) = inbox.recv().await {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ostler_core::detector::Reporter;
 use ostler_core::lifecycle::{self, Phase};
+use ostler_core::{Failure, State};
 use ostler_hold::wire::Request;
 use ostler_protocol::SessionInfo;
 use ostler_screen::Size;
@@ -109,10 +110,17 @@ impl Actor {
         let detector = self.observer.detector();
         let verdict = detector.verdict();
         let [(_, hooks), (_, transcript)] = detector.records();
-        let failed = hooks
-            .failed
-            .map(|failed| (Reporter::Hook, failed.what))
-            .or(transcript.failed.map(|failed| (Reporter::Transcript, failed.what)));
+        // Each may know it more exactly than the other, and the screen than both.
+        let on_screen = verdict.kind.as_deref().and_then(Failure::named);
+        let said = [
+            hooks.failed.map(|failed| (Reporter::Hook, failed.what)),
+            transcript.failed.map(|failed| (Reporter::Transcript, failed.what)),
+            on_screen.filter(|_| state == State::Error).map(|failure| (Reporter::Screen, failure)),
+        ];
+        let failed = said
+            .into_iter()
+            .flatten()
+            .reduce(|told, other| if told.1.or_rather(other.1) == told.1 { told } else { other });
         let ending = self.record.ending.as_ref().or(self.unrecorded.as_ref());
         Standing {
             state,
@@ -121,6 +129,8 @@ impl Actor {
             since: self.since,
             confidence: verdict.confidence,
             failed,
+            asks: self.conversation.told.asks(),
+            retrying: detector.retrying(),
             exit: ending.map(|ending| (ending.status, ending.signal)),
             usage: self.conversation.usage,
         }

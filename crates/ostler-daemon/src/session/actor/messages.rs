@@ -131,6 +131,9 @@ impl Actor {
             let session = self.record.start.id.clone();
             let recorded = self.shared.store.run(move |store| store.end_write(&session, seq)).await;
             self.log_store(&recorded);
+            if enter {
+                self.conversation.told.was_given();
+            }
             if enter && let Some(open) = self.deliveries.open.get_mut(&order) {
                 open.entered = Some(clock::steady());
             }

@@ -5,6 +5,7 @@ pub(super) mod chat;
 pub(super) mod google;
 pub(super) mod responses;
 
+use axum::http::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use super::reading::Asked;
@@ -97,6 +98,30 @@ impl Format {
             Self::Responses | Self::Chat => {
                 json!({"error": {"message": message, "type": kind, "code": kind}})
             }
+        }
+    }
+
+    /// The body of an error that says that a plan is used up until a moment, in seconds of the Unix epoch.
+    pub(super) fn usage_limit(self, until: u64) -> Value {
+        match self {
+            Self::Responses | Self::Chat => json!({"error": {
+                "type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "pro",
+                "resets_at": until,
+            }}),
+            Self::Anthropic | Self::Google => self.error(429),
+        }
+    }
+
+    /// Headers that say the same, where there are any.
+    pub(super) fn limit_headers(self, until: u64) -> Vec<(HeaderName, HeaderValue)> {
+        let text = |name, value| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        match self {
+            Self::Anthropic => vec![
+                text("anthropic-ratelimit-unified-status", "rejected"),
+                text("anthropic-ratelimit-unified-representative-claim", "five_hour"),
+                (HeaderName::from_static("anthropic-ratelimit-unified-reset"), until.into()),
+            ],
+            Self::Responses | Self::Chat | Self::Google => vec![],
         }
     }
 }

@@ -77,6 +77,9 @@ pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
     if let Some(blocked) = args.blocked {
         policy.blocked_secs = whole(blocked);
     }
+    if let Some(retrying) = args.retrying {
+        policy.retry_secs = whole(retrying);
+    }
     Ok(policy)
 }
 

@@ -1,9 +1,9 @@
 //! How runs end.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::World;
-use crate::support::is_running;
+use crate::support::{Done, is_running, until};
 
 #[test]
 fn a_task_is_done_when_its_checks_pass() {
@@ -146,4 +146,49 @@ fn a_task_that_is_too_long_is_refused_before_anything_begins() {
     let long = "x".repeat(100_000);
     world.run(&["run", &long, "--agent", "a"]).fails(1, &["bytes long", "put it into a file"]);
     assert_eq!(world.json(&["runs", "list", "--all", "--json"]), json!([]));
+}
+
+#[test]
+fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
+    let world = World::new();
+    let chat = |text: &str| {
+        let cwd = world.path("project");
+        let asked = json!({ "type": "user", "text": "Do it.", "cwd": cwd });
+        let said = json!({ "type": "assistant", "text": text, "cwd": cwd });
+        format!("!write chats/one.jsonl {asked}\\n{said}\\n")
+    };
+    let question = chat("I read all of it. Which of the two files do you want me to change?");
+    let script = [question + " !say Which?", "!work 300ms !write out.txt done !say done".to_owned()];
+    world.agent("a", "--status", &script.each_ref().map(String::as_str));
+    world.extend(
+        "a",
+        r#"
+[config]
+dir = "~/.a"
+env = "A_HOME"
+[transcript]
+place = "chats/*.jsonl"
+cwd = "/cwd"
+[[transcript.records]]
+fact = "prompt_submitted"
+when = { "/type" = "user" }
+text = ["/text"]
+[[transcript.records]]
+fact = "said"
+when = { "/type" = "assistant" }
+text = ["/text"]
+"#,
+    );
+    let mut command = world.command(&["run", "Do it.", "--agent", "a", "--json", "--detach"]);
+    let begun = Done::from(&command.env("A_HOME", world.path("project")).output().unwrap()).ok();
+    let begun: Value = serde_json::from_str(&begun).unwrap();
+    let id = begun["id"].as_str().unwrap();
+    world.await_state(id, "blocked");
+    let session = world.json(&["list", "--json"])[0]["name"].as_str().unwrap().to_owned();
+    world.run(&["send", &session, "The first."]).ok();
+    let outcome = until("the run has ended", || {
+        let outcome = world.json(&["runs", "show", id, "--json"])["outcome"]["outcome"].clone();
+        (!outcome.is_null()).then_some(outcome)
+    });
+    assert_eq!(outcome, "finished_unchecked");
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::shared::Server;
 use super::world::{World, reasons};
 use crate::support::{PATIENCE, is_running, pid, until};
 
@@ -71,6 +72,16 @@ fn examine(world: &World, kept: &Kept) {
 /// The number of kills is a setting: `OSTLER_RUN_KILLS=200` takes some minutes.
 #[test]
 fn a_daemon_killed_at_random_moments_ends_every_run_right() {
+    killed_at_random(&World::new(), None);
+}
+
+#[test]
+fn a_daemon_and_its_server_killed_at_random_moments_end_every_run_right() {
+    let Some(mut server) = Server::start() else { return };
+    killed_at_random(&server.world(), Some(&mut server));
+}
+
+fn killed_at_random(world: &World, mut server: Option<&mut Server>) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let kills = number("OSTLER_RUN_KILLS").unwrap_or(20);
     let seed = number("OSTLER_SEED").unwrap_or(u64::from(std::process::id()) * 2_654_435_761 + 1);
@@ -82,15 +93,14 @@ fn a_daemon_killed_at_random_moments_ends_every_run_right() {
         dice ^= dice << 17;
         dice % limit
     };
-    let world = World::new();
-    play(&world);
+    play(world);
     let mut going: Vec<Kept> = Vec::new();
     let mut begun = 0;
     let (mut killed, deadline) = (0, Instant::now() + PATIENCE * u32::try_from(kills).unwrap());
     while killed < kills {
         assert!(Instant::now() < deadline);
         while going.len() < AT_ONCE {
-            going.push(begin(&world, begun));
+            going.push(begin(world, begun));
             begun += 1;
         }
         let daemon = world.home.daemon_pid();
@@ -99,7 +109,15 @@ fn a_daemon_killed_at_random_moments_ends_every_run_right() {
         while Instant::now() < moment {
             std::thread::yield_now();
         }
-        crate::support::kill(daemon);
+        // The server alone, the daemon alone, or both.
+        let victims = if server.is_some() { below(3) } else { 1 };
+        if victims != 0 {
+            crate::support::kill(daemon);
+        }
+        if let Some(server) = server.as_deref_mut().filter(|_| victims != 1) {
+            server.kill();
+            server.restart();
+        }
         killed += 1;
         let runs = world.json(&["runs", "list", "--all", "--json"]);
         let over = |kept: &Kept| {
@@ -108,12 +126,12 @@ fn a_daemon_killed_at_random_moments_ends_every_run_right() {
         };
         let (ended, rest): (Vec<Kept>, Vec<Kept>) = going.into_iter().partition(over);
         for kept in &ended {
-            examine(&world, kept);
+            examine(world, kept);
         }
         going = rest;
     }
     for kept in &going {
-        examine(&world, kept);
+        examine(world, kept);
     }
     println!("{begun} runs through {kills} kills");
     world.await_quiet();

@@ -37,6 +37,7 @@ fn whatever_befalls_an_agent_the_next_one_goes_on() {
     let table = [
         ("!error 429 Too many requests", "", "rate limit exceeded", "open", "rate_limit"),
         ("!error 401 Unauthorized", "", "login refused", "open", "auth"),
+        ("!error 401 Unauthorized", "--status", "login refused", "open", "auth"),
         ("!error 529 Overloaded", "", "provider overloaded", "open", "overloaded"),
         ("!error 500 Internal", "--status", "provider unavailable", "open", "unavailable"),
         ("!work 100ms !crash", "", "agent crashed (signal 9)", "open", "crash"),
@@ -54,6 +55,25 @@ fn whatever_befalls_an_agent_the_next_one_goes_on() {
     }
     assert_eq!(world.breaker("good"), (String::new(), String::new()));
     world.await_quiet();
+}
+
+#[test]
+fn an_agent_that_tries_again_and_again_is_not_waited_for() {
+    let world = World::new();
+    world.agent("patient", "--status", &["!write one.txt 1 !tool retry-429 10m !say done"]);
+    world.agent("b", "--status", &["!write two.txt 2 !say done"]);
+    let check = ["--check", "cat one.txt two.txt", "--retrying", "1"];
+    let run = world.task(0, &[&["--agent", "patient,b"], &check[..]].concat());
+    let told = [("patient".into(), "rate limit exceeded".into()), ("b".into(), "idle".into())];
+    assert_eq!(reasons(&run), told);
+    assert_eq!(world.breaker("patient"), ("open".into(), "rate_limit".into()));
+    assert!(world.prompts("b")[0].contains("Previous attempt created: one.txt\n"));
+
+    // One that gets through in time goes on.
+    world.agent("lucky", "--status", &["!tool retry-429 1500ms !write three.txt 3 !say done"]);
+    let run = world.task(0, &["--agent", "lucky", "--check", "cat three.txt"]);
+    assert_eq!(reasons(&run), [("lucky".into(), "idle".into())]);
+    assert_eq!(world.breaker("lucky"), (String::new(), String::new()));
 }
 
 #[test]

@@ -27,6 +27,10 @@ when = { composer = true }
 [rules.busy]
 state = "working"
 when = { in = "above 3", row = 'Working… \(' }
+[rules.retrying]
+state = "working"
+kind = "rate_limit"
+when = { in = "above 6", row = '^● retry-429\(\)' }
 [rules.trust]
 state = "blocked"
 kind = "trust"
@@ -110,6 +114,14 @@ impl World {
     pub(super) fn preset(&self, name: &str) -> &Self {
         let file = self.path("home/config/agents").join(format!("{name}.toml"));
         fs::write(file, PRESET.replace("@NAME@", name)).unwrap();
+        self
+    }
+
+    /// Adds to what is known of an agent.
+    pub(super) fn extend(&self, name: &str, more: &str) -> &Self {
+        let file = self.path("home/config/agents").join(format!("{name}.toml"));
+        let preset = fs::read_to_string(&file).unwrap();
+        fs::write(file, preset + more).unwrap();
         self
     }
 

@@ -1,0 +1,107 @@
+//! Runs whose record is on a server that speaks the Redis protocol.
+
+#![allow(clippy::print_stdout, reason = "what is left out is said")]
+
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::json;
+
+use super::world::{World, reasons};
+use crate::support::until;
+
+/// A server on a socket of its own, whose acknowledged writes survive its end.
+pub(super) struct Server {
+    program: PathBuf,
+    dir: tempfile::TempDir,
+    child: Child,
+}
+
+impl Server {
+    /// Starts the server that the tests are told of, or the one on the path.
+    pub(super) fn start() -> Option<Self> {
+        let named = std::env::var_os("OSTLER_TEST_REDIS").filter(|value| !value.is_empty());
+        let named = named.and_then(|named| std::env::split_paths(&named).next());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let on_path =
+            || std::env::split_paths(&path).map(|dir| dir.join("redis-server")).find(|file| file.is_file());
+        let Some(program) = named.or_else(on_path) else {
+            println!("left out: no redis-server found (install one, or set OSTLER_TEST_REDIS)");
+            return None;
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let child = spawn(&program, &dir);
+        Some(Self { program, dir, child })
+    }
+
+    fn url(&self) -> String {
+        format!("unix://{}", self.dir.path().join("socket").display())
+    }
+
+    /// A home that keeps its runs there.
+    pub(super) fn world(&self) -> World {
+        let world = World::new();
+        let config = format!("[store]\nurl = \"{}\"\n", self.url());
+        std::fs::write(world.path("home/config/config.toml"), config).unwrap();
+        world
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.child = spawn(&self.program, &self.dir);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(program: &PathBuf, dir: &tempfile::TempDir) -> Child {
+    let durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""];
+    let mut command = Command::new(program);
+    command.args(["--port", "0", "--unixsocket", "socket", "--dir"]).arg(dir.path()).args(durable);
+    command.current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().unwrap();
+    let socket = dir.path().join("socket");
+    until("the server answers", || UnixStream::connect(&socket).ok());
+    child
+}
+
+#[test]
+fn a_run_survives_the_end_of_daemon_and_server() {
+    let Some(mut server) = Server::start() else { return };
+    let world = server.world();
+    world.agent("a", "--status", &["!write one.txt 1 !work 1s !limit 7pm"]);
+    world.agent("b", "--status", &["!work 1s !write two.txt 2 !say done"]);
+    let args = ["run", "Do it.", "--agent", "a,b", "--check", "cat one.txt two.txt", "--detach"];
+    let id = world.run(&args).ok().trim().to_owned();
+    let store = world.json(&["providers", "--json"])["store"].as_str().unwrap().to_owned();
+    assert!(store.contains("every acknowledged write survives a kill -9 of the server"), "{store}");
+
+    // The server goes while the first agent works, the daemon while the second does.
+    world.await_state(&id, "working");
+    server.kill();
+    server.restart();
+    until("the second agent works", || {
+        let run = world.json(&["runs", "show", &id, "--json"]);
+        (run["provider"] == "b" && run["state"] == "working").then_some(())
+    });
+    world.home.kill_daemon();
+    server.kill();
+    server.restart();
+    let run = world.json(&["runs", "wait", &id, "--json"]);
+    assert_eq!(run["state"], "done", "{run:#}");
+    assert_eq!(reasons(&run), [("a".into(), "quota used up".into()), ("b".into(), "idle".into())]);
+    assert_eq!(run["files"]["created"], json!(["one.txt", "two.txt"]));
+    assert_eq!((world.prompts("a").len(), world.prompts("b").len()), (1, 1));
+    assert_eq!(world.breaker("a"), ("open".into(), "quota".into()));
+    world.await_quiet();
+}
