@@ -223,12 +223,23 @@ impl Connection {
             Err(problem) => return Ok(Err(problem)),
         };
         let mut state = handle.state.clone();
-        tokio::select! {
-            // An actor that ends drops its side, and an ended session is no longer waited for.
-            _ = state.wait_for(|state| states.contains(state) || *state == State::Exited) => {}
-            left = self.left() => return Err(left),
+        let wanted = |state: State| states.contains(&state) || state == State::Exited;
+        loop {
+            let ended = tokio::select! {
+                // An actor that ends drops its side, and an ended session is no longer waited for.
+                found = state.wait_for(|state| wanted(*state)) => found.is_err(),
+                left = self.left() => return Err(left),
+            };
+            let found = self.status(&handle.id).await;
+            // It may have been so for a moment only, and is something else by the time it is asked.
+            if ended || found.as_ref().map_or(true, |info| wanted(info.state)) {
+                return Ok(found);
+            }
+            tokio::select! {
+                _ = state.changed() => {}
+                left = self.left() => return Err(left),
+            }
         }
-        Ok(self.status(&handle.id).await)
     }
 
     async fn events(

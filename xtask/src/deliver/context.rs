@@ -43,7 +43,7 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
         if let Err(error) = start_with(driver, stage, &format!("context-{round}"), &more) {
             tally.failed += 1;
             tally.notes.push(format!("start {round}: {error:#}"));
-        } else if await_heard(driver, stage, &message, 20.0).is_err() {
+        } else if await_heard(driver, stage, &message, 60.0).is_err() {
             tally.lost += 1;
             tally.falsely += 1;
             tally.notes.push(format!("start {round}: the prompt was never heard"));

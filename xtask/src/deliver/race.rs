@@ -64,7 +64,7 @@ fn cold(driver: &mut Driver, job: &Job, stage: &Stage, round: usize, outcome: &m
     let began = driver.now();
     start(driver, stage, &format!("cold-{round}"))?;
     send(driver, &message, 90, true)?;
-    outcome.cold.push(await_heard(driver, stage, &message, 20.0)? - began);
+    outcome.cold.push(await_heard(driver, stage, &message, 60.0)? - began);
     driver.rest(REST);
     driver.stop_session()
 }

@@ -73,8 +73,15 @@ pub fn play(spec: &Path) -> Result<()> {
         without_tools: job.agent.server.without_tools,
     };
     let mut driver = Driver::new("/opt/bin/ostler".into(), out.to_owned(), server.log().clone());
-    let mut trial =
-        Trial { job: &job, stage: &stage, sent: Vec::new(), answered: 0, restless: 0, turns: Vec::new() };
+    let mut trial = Trial {
+        job: &job,
+        stage: &stage,
+        sent: Vec::new(),
+        answered: 0,
+        restless: 0,
+        notes: Vec::new(),
+        turns: Vec::new(),
+    };
     let mut more = Tally::default();
     let mut outcome = Outcome::default();
     let played = match job.part {
@@ -138,6 +145,8 @@ struct Trial<'a> {
     answered: usize,
     /// How often the agent did not come to rest, or was gone.
     restless: usize,
+    /// Why.
+    notes: Vec<String>,
     /// Messages that should have waited for the turn of another: both by their place.
     turns: Vec<(usize, usize)>,
 }
@@ -154,8 +163,9 @@ impl Trial<'_> {
             }
             // Most are sent to an agent at rest, the others right behind the one before.
             let timed = !running || random.u8(..10) < 7;
-            if timed && await_rest(driver).is_err() {
+            if let Some(error) = timed.then(|| await_rest(driver)).and_then(Result::err) {
                 driver.snapshot(&format!("restless-{index:04}"));
+                self.notes.push(format!("{} before it: {error:#}", message.id));
                 failures += 1;
                 self.restless += 1;
                 let _ = driver.stop_session();
@@ -189,7 +199,8 @@ impl Trial<'_> {
             start(driver, self.stage, &format!("cold-{index}"))?;
             let sent = send(driver, &message, TIMEOUT * 2, true)?;
             if sent.said == Said::Submitted {
-                let _ = await_heard(driver, self.stage, &message, 10.0);
+                // Some take long to begin their first turn.
+                let _ = await_heard(driver, self.stage, &message, TIMEOUT.into());
                 driver.rest(1.0);
             }
             driver.snapshot(&format!("cold-{index}"));
@@ -291,6 +302,7 @@ impl Trial<'_> {
         outcome.tally = tally(&self.sent, &fates);
         outcome.tally.answered = self.answered;
         outcome.tally.restless = self.restless;
+        outcome.tally.notes.extend(self.notes.iter().cloned());
         for &(first, second) in &self.turns {
             let (Some(first), Some(second)) = (fates.get(first), fates.get(second)) else { continue };
             let end = first.heard.and_then(|heard| turn_end(&driver.exchanges(), heard));
