@@ -164,6 +164,12 @@ impl Body {
         }
     }
 
+    /// The same text, of which it is known that this mark stood in its place.
+    #[must_use]
+    pub fn marked(self, mark: Option<String>) -> Self {
+        Self { mark, ..self }
+    }
+
     /// Takes note of the mark that stands in the composer in place of this text, if one does.
     pub fn note_mark(
         &mut self,
@@ -171,10 +177,11 @@ impl Body {
         book: &RuleBook,
         composer: &Composer,
         placeholder: Option<&Placeholder>,
-    ) {
+    ) -> Option<&str> {
         let shown = self.composer_text(screen, book, composer, true);
         let found = placeholder.and_then(|Placeholder(pattern)| pattern.find(&shown));
         self.mark = found.map(|found| found.as_str().to_owned());
+        self.mark.as_deref()
     }
 
     /// How much of it can be recognised.

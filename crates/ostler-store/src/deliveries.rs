@@ -11,7 +11,7 @@ use crate::messages::MessageState;
 use crate::store::Store;
 
 /// A write to a terminal that is about to be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     /// Its number in the holder's ledger.
     pub seq: u64,
@@ -19,6 +19,8 @@ pub struct Intent {
     pub write: &'static str,
     /// How often the text's beginning stands on the screen before it is typed.
     pub echoes: u32,
+    /// What the agent shows in place of the text, if it does.
+    pub mark: Option<String>,
 }
 
 /// The last write for a message.
@@ -84,7 +86,7 @@ impl Store {
         intent: &Intent,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let Intent { seq, write, echoes } = *intent;
+        let Intent { seq, write, echoes, ref mark } = *intent;
         self.atomically(|transaction| {
             // The same write under the same number is one that an earlier daemon did not get through.
             let sql = "INSERT OR IGNORE INTO inputs (session, seq, message, write, at_ms, echoes) VALUES (?, ?, ?, ?, ?, ?)";
@@ -93,9 +95,9 @@ impl Store {
                 .execute(params![session, seq.cast_signed(), message, write, at.0.cast_signed(), echoes])?;
             let (attempts, enters) = (matches!(write, "raw" | "body"), write == "enter");
             let sql = "UPDATE messages SET attempts = attempts + ?3, enters = CASE WHEN ?4 THEN enters + 1 \
-                       WHEN ?3 THEN 0 ELSE enters END WHERE session = ?1 AND id = ?2";
+                       WHEN ?3 THEN 0 ELSE enters END, mark = coalesce(?5, mark) WHERE session = ?1 AND id = ?2";
             if fresh > 0 {
-                transaction.prepare_cached(sql)?.execute(params![session, message, attempts, enters])?;
+                transaction.prepare_cached(sql)?.execute(params![session, message, attempts, enters, mark])?;
             }
             if write == "body" {
                 tell(transaction, session, "injection.attempted", json!({ "id": message }), at)?;

@@ -109,6 +109,8 @@ pub struct Message {
     pub submitted: Option<Timestamp>,
     /// Length of the body.
     pub bytes: usize,
+    /// What the agent showed in place of the text, if it did.
+    pub mark: Option<String>,
 }
 
 /// What became of a message that was to be recorded.
@@ -123,7 +125,7 @@ pub enum Accepted {
 }
 
 const COLUMNS: &str = "session, id, seq, raw, sender, priority, mode, ack, expires_ms, state, proof, evidence, \
-                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), way, command";
+                       failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), way, command, mark";
 
 fn moment(value: i64) -> Timestamp {
     Timestamp(value.cast_unsigned())
@@ -156,6 +158,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
         created: moment(row.get(16)?),
         submitted: row.get::<_, Option<i64>>(17)?.map(moment),
         bytes: usize::try_from(row.get::<_, i64>(18)?).unwrap_or(0),
+        mark: row.get(21)?,
     })
 }
 

@@ -52,7 +52,7 @@ impl Open {
         let plain = self.plain.as_str();
         let typed = if self.message.terms.command { plain.into() } else { input.literally(plain) };
         self.text = SafeText::new(&typed);
-        self.body = Body::new(&typed);
+        self.body = Body::new(&typed).marked(self.message.mark.clone());
     }
 }
 

@@ -29,7 +29,7 @@ fn session(id: &str, name: &str) -> NewSession {
 }
 
 fn intent(write: &'static str, seq: u64) -> Intent {
-    Intent { seq, write, echoes: 2 }
+    Intent { seq, write, echoes: 2, mark: None }
 }
 
 fn ending(at: u64) -> Ending {
@@ -133,8 +133,10 @@ fn every_write_is_known_before_and_after() {
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, false)));
     store.end_write("s", 4).unwrap();
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, true)));
-    store.begin_write("s", "m", &intent("enter", 5), Timestamp(2)).unwrap();
+    let marked = Intent { mark: Some("[9 lines]".into()), ..intent("enter", 5) };
+    store.begin_write("s", "m", &marked, Timestamp(2)).unwrap();
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("enter", 5, false)));
+    assert_eq!(store.message("s", "m").unwrap().unwrap().mark.as_deref(), Some("[9 lines]"));
     let found = store.message("s", "m").unwrap().unwrap();
     assert_eq!((found.attempts, found.enters, store.last_input("s").unwrap()), (1, 1, 5));
     store.begin_write("s", "m", &intent("raw", 6), Timestamp(2)).unwrap();

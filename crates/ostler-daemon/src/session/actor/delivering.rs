@@ -140,7 +140,8 @@ impl Actor {
         if let (Some(composer), Some(open)) =
             (Reader::glance(&self.known.book, screen), self.deliveries.open.get_mut(&order))
         {
-            open.body.note_mark(screen, &self.known.book, &composer, mark);
+            let noted = open.body.note_mark(screen, &self.known.book, &composer, mark);
+            open.message.mark = noted.map(str::to_owned);
         }
     }
 

@@ -104,6 +104,7 @@ impl Actor {
             seq,
             write: write.map_or("raw", Write::as_str),
             echoes: u32::try_from(open.echoes).unwrap_or(u32::MAX),
+            mark: open.message.mark.clone(),
         };
         let recorded =
             self.shared.store.run(move |store| store.begin_write(&session, &id, &intent, at)).await;

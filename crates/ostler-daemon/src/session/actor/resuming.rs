@@ -50,7 +50,8 @@ impl Actor {
         self.resumable.last = last_write;
         for (message, body) in taken.into_iter().rev() {
             let (text, _) = self.typed_text(&message, &body);
-            self.deliveries.remember(recent(&message, Body::new(text.as_str())));
+            let body = Body::new(text.as_str()).marked(message.mark.clone());
+            self.deliveries.remember(recent(&message, body));
         }
         for (message, body, last) in open {
             let (order, way, proof) = (message.seq, message.terms.way, message.proof);
