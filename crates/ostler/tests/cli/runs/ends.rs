@@ -158,7 +158,8 @@ fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
         format!("!write chats/one.jsonl {asked}\\n{said}\\n")
     };
     let question = chat("I read all of it. Which of the two files do you want me to change?");
-    let script = [question + " !say Which?", "!work 300ms !write out.txt done !say done".to_owned()];
+    let script =
+        [question + " !work 500ms !say Which?", "!work 300ms !write out.txt done !say done".to_owned()];
     world.agent("a", "--status", &script.each_ref().map(String::as_str));
     world.extend(
         "a",
