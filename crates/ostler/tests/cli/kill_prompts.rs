@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::agent_lab::Lab;
 use crate::killer::Killer;
-use crate::support::{Random, seed, setting, until};
+use crate::support::{Random, seed, setting};
 
 /// What was said of the prompts that were sent.
 #[derive(Debug, Default)]
@@ -33,11 +33,14 @@ fn send(lab: &Lab, name: &str, seed: u64, killer: &Killer) -> Sent {
     while !killer.is_done() {
         let text = text(name, sent.texts.len(), &mut random);
         let id = format!("m{}", sent.texts.len());
-        // Daemon after daemon dies before it can answer: the same message again, as the command advises.
-        let done = until("an answer comes", || {
+        // Daemon after daemon dies before it can answer: the same message again, as the command advises. The kills
+        // come to an end, and so does this.
+        let done = loop {
             let done = lab.send(name, &text, &["--id", &id, "--timeout", "120"]);
-            (done.code != 3).then_some(done)
-        });
+            if done.code != 3 {
+                break done;
+            }
+        };
         match done.code {
             0 => {}
             1 if done.err.contains("is uncertain") => sent.uncertain.push(text.clone()),
