@@ -197,6 +197,8 @@ impl Daemon {
                 details: serde_json::json!({ "pid": std::process::id() }),
             };
             let _ = self.shared.store.run(move |store| store.record(&event)).await;
+            // Before the lock is free: whoever waits for that may copy the file.
+            self.shared.store.close().await;
         };
         let _ = tokio::time::timeout(PARKING, parking).await;
     }

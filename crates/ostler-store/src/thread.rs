@@ -8,7 +8,12 @@ use tokio::sync::{oneshot, watch};
 use crate::error::StoreError;
 use crate::store::Store;
 
-type Job = Box<dyn FnOnce(&mut Store) + Send>;
+/// What the thread is asked for.
+enum Job {
+    Do(Box<dyn FnOnce(&mut Store) + Send>),
+    /// Close the database and end.
+    End(oneshot::Sender<()>),
+}
 
 /// Ends the process if the thread panics: a daemon that cannot record must not act, and the next one starts
 /// from the record.
@@ -38,7 +43,14 @@ impl StoreHandle {
         thread::Builder::new().name("store".into()).spawn(move || {
             let _guard = DieTogether;
             for job in inbox {
-                job(&mut store);
+                match job {
+                    Job::Do(job) => job(&mut store),
+                    Job::End(ended) => {
+                        drop(store);
+                        let _ = ended.send(());
+                        return;
+                    }
+                }
                 counter
                     .send_if_modified(|count| std::mem::replace(count, store.changes()) != store.changes());
             }
@@ -53,8 +65,17 @@ impl StoreHandle {
     ) -> Result<T, StoreError> {
         let (sender, receiver) = oneshot::channel();
         let gone = || StoreError::Unwritable("the store has ended".into());
-        self.jobs.send(Box::new(move |store| drop(sender.send(job(store))))).map_err(|_| gone())?;
+        let job = Job::Do(Box::new(move |store| drop(sender.send(job(store)))));
+        self.jobs.send(job).map_err(|_| gone())?;
         receiver.await.map_err(|_| gone())?
+    }
+
+    /// Closes the database, behind what was handed in before: all of it is in the one file then.
+    pub async fn close(&self) {
+        let (sender, ended) = oneshot::channel();
+        if self.jobs.send(Job::End(sender)).is_ok() {
+            let _ = ended.await;
+        }
     }
 
     /// Changes whenever something was recorded.
