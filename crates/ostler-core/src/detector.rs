@@ -327,9 +327,9 @@ impl Detector {
     /// Whether the agent has told what became of the last prompt: its screen may be slower than its word.
     fn is_answered(&self) -> bool {
         let Some(prompted) = &self.prompted else { return false };
-        let claimed = self.claim.is_some_and(|claim| claim.at > prompted.at);
+        let claimed = self.claim.is_some_and(|claim| claim.at >= prompted.at);
         let told = |record: &TurnRecord| {
-            let began = record.begun.is_some_and(|begun| begun > prompted.at);
+            let began = record.begun.is_some_and(|begun| begun >= prompted.at);
             began && record.open.is_some_and(|open| !open.what)
         };
         claimed || told(&self.hooks) || told(&self.transcript)
