@@ -311,8 +311,7 @@ impl Detector {
     fn read(&mut self, reading: Reading, now: Timestamp) {
         self.seen.look(&self.reading, &reading, now);
         let (working, blocked) = (self.seen.working.is_some(), self.seen.blocked.is_some());
-        let was_emptied = self.reading.draft == Some(true) && reading.draft == Some(false);
-        if self.ready && was_emptied && !self.is_answered() {
+        if self.ready && self.reading.draft == Some(true) && reading.draft == Some(false) {
             self.emptied = Some(now);
         }
         if reading.draft == Some(true) || working || blocked {
@@ -322,17 +321,6 @@ impl Detector {
             self.entered = None;
         }
         self.reading = reading;
-    }
-
-    /// Whether the agent has told what became of the last prompt: its screen may be slower than its word.
-    fn is_answered(&self) -> bool {
-        let Some(prompted) = &self.prompted else { return false };
-        let claimed = self.claim.is_some_and(|claim| claim.at >= prompted.at);
-        let told = |record: &TurnRecord| {
-            let began = record.begun.is_some_and(|begun| begun >= prompted.at);
-            began && record.open.is_some_and(|open| !open.what)
-        };
-        claimed || told(&self.hooks) || told(&self.transcript)
     }
 
     fn reported(&mut self, reporter: Reporter, fact: &Fact, now: Timestamp) {
