@@ -125,6 +125,10 @@ struct Deliver {
     /// The directory with the ostler programs [default: they are built]
     #[arg(long, value_name = "DIR")]
     bins: Option<PathBuf>,
+    /// Play a part with a fault once more, and count that; both are told
+    #[arg(long)]
+    again: bool,
+
     /// Fail if anything went wrong
     #[arg(long)]
     check: bool,
@@ -237,13 +241,14 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
     let lookalikes = std::fs::read_to_string(repository.join("conformance/lookalikes.txt"))?;
     let lookalikes = lookalikes.split("\n\n").map(|text| text.trim_end().to_owned()).collect();
     let rounds = args.rounds.unwrap_or(if args.race { 20 } else { 6 });
-    let Deliver { agents, version, seed, messages, kinds, cold, kills, jobs, keep, .. } = args;
+    let Deliver { agents, version, seed, messages, kinds, cold, kills, jobs, keep, again, .. } = args;
     let request = run::Request {
         agents,
         version,
         parts,
         effort: Effort { seed, messages, kinds, cold, kills, rounds, layer, lookalikes },
         jobs,
+        again,
         keep,
         bins: bins.path().to_owned(),
         repository: repository.clone(),

@@ -24,6 +24,8 @@ pub struct Request {
     pub effort: Effort,
     /// How many parts at a time.
     pub jobs: usize,
+    /// A part with a fault is played once more, and that counts; both are told.
+    pub again: bool,
     /// Where everything is kept.
     pub keep: Option<PathBuf>,
     /// The directory with the programs.
@@ -68,8 +70,12 @@ pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync), tell_missing: &dyn F
                 loop {
                     let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
                     let Some((job, installed)) = next else { break };
-                    let row = play(request, &job, &installed);
+                    let mut row = play(request, &job, &installed);
                     tell(&row);
+                    if request.again && !row.passes() {
+                        row = play(request, &job, &installed);
+                        tell(&row);
+                    }
                     rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
                 }
             });
