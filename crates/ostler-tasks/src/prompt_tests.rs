@@ -14,7 +14,7 @@ fn task() -> Task {
 
 #[test]
 fn the_built_in_template_has_all_sections() {
-    let prompt = PromptTemplate::default().render(&task(), "/work/web").unwrap();
+    let prompt = PromptTemplate::default().render(&task(), "/srv/web").unwrap();
     insta::assert_snapshot!(prompt, @r#"
     # Task login
 
@@ -46,7 +46,7 @@ fn the_built_in_template_has_all_sections() {
     End with one short paragraph: what you changed, and what is left open.
 
     ## Directory
-    /work/web
+    /srv/web
     "#);
 }
 

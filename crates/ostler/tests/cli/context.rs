@@ -9,7 +9,7 @@ use ostler_core::Timestamp;
 use ostler_store::Store;
 use serde_json::Value;
 
-use crate::support::{Done, TestHome, ostler, until};
+use crate::support::{Done, TRANSCRIPT, TestHome, ostler, until};
 
 /// A home and a project beside it.
 struct Lab {
@@ -228,20 +228,6 @@ command = "tester"
 [config]
 dir = "~/.tester"
 env = "TESTER_HOME"
-[transcript]
-place = "chats/*.jsonl"
-cwd = "/cwd"
-[[transcript.records]]
-fact = "prompt_submitted"
-when = { "/type" = "user" }
-text = ["/text"]
-[[transcript.records]]
-fact = "said"
-when = { "/type" = "assistant" }
-text = ["/text"]
-[[transcript.records]]
-fact = "turn_ended"
-when = { "/type" = "assistant" }
 "#;
 
 impl Lab {
@@ -249,7 +235,9 @@ impl Lab {
         let agents = self.home.path().join("config/agents");
         fs::create_dir_all(&agents).unwrap();
         fs::set_permissions(self.home.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        fs::write(agents.join("tester.toml"), PRESET).unwrap();
+        // The end of a turn is the last of the transcript's records.
+        let ends = "[[transcript.records]]\nfact = \"turn_ended\"\nwhen = { \"/type\" = \"assistant\" }\n";
+        fs::write(agents.join("tester.toml"), format!("{PRESET}{TRANSCRIPT}{ends}")).unwrap();
     }
 
     /// Starts a shell script as that agent.

@@ -169,6 +169,21 @@ pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> 
     }
 }
 
+/// What a preset says of an agent that writes down who said what, and where.
+pub(crate) const TRANSCRIPT: &str = r#"
+[transcript]
+place = "chats/*.jsonl"
+cwd = "/cwd"
+[[transcript.records]]
+fact = "prompt_submitted"
+when = { "/type" = "user" }
+text = ["/text"]
+[[transcript.records]]
+fact = "said"
+when = { "/type" = "assistant" }
+text = ["/text"]
+"#;
+
 /// A small generator, so that a run can be repeated from its seed.
 pub(crate) struct Random(pub(crate) u64);
 

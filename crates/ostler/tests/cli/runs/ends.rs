@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::World;
-use crate::support::{Done, is_running, until};
+use crate::support::{Done, TRANSCRIPT, is_running, until};
 
 #[test]
 fn a_task_is_done_when_its_checks_pass() {
@@ -161,25 +161,7 @@ fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
     let script =
         [question + " !work 500ms !say Which?", "!work 300ms !write out.txt done !say done".to_owned()];
     world.agent("a", "--status", &script.each_ref().map(String::as_str));
-    world.extend(
-        "a",
-        r#"
-[config]
-dir = "~/.a"
-env = "A_HOME"
-[transcript]
-place = "chats/*.jsonl"
-cwd = "/cwd"
-[[transcript.records]]
-fact = "prompt_submitted"
-when = { "/type" = "user" }
-text = ["/text"]
-[[transcript.records]]
-fact = "said"
-when = { "/type" = "assistant" }
-text = ["/text"]
-"#,
-    );
+    world.extend("a", &format!("[config]\ndir = \"~/.a\"\nenv = \"A_HOME\"\n{TRANSCRIPT}"));
     let mut command = world.command(&["run", "Do it.", "--agent", "a", "--json", "--detach"]);
     let begun = Done::from(&command.env("A_HOME", world.path("project")).output().unwrap()).ok();
     let begun: Value = serde_json::from_str(&begun).unwrap();
