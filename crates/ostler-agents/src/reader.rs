@@ -5,6 +5,7 @@
 
 mod composer;
 mod motion;
+mod passage;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::rulebook::{MAX_PATTERNS, Rule, RuleBook, Test};
 pub use composer::Composer;
 pub(crate) use composer::is_frame;
 use motion::{Print, Trace};
+use passage::passage;
 
 /// One bit per pattern, as many as an agent may have.
 type Bits = [u64; MAX_PATTERNS.div_ceil(64)];
@@ -173,8 +175,11 @@ impl Reader {
             *old = new;
         }
         // The match is the same, what it tells may not be.
-        let tells = |patterns: &[usize]| patterns.iter().any(|pattern| self.has(index, *pattern));
-        differs || tells(&self.book.telling) || (self.awaits_motion && tells(&self.book.hints))
+        let has = |row, patterns: &[usize]| patterns.iter().any(|pattern| self.has(row, *pattern));
+        let passage = index.saturating_sub(usize::from(passage::MAX_ROWS) - 1)..=index;
+        differs
+            || passage.into_iter().any(|row| has(row, &self.book.telling))
+            || (self.awaits_motion && has(index, &self.book.hints))
     }
 
     fn has(&self, index: usize, pattern: usize) -> bool {
@@ -255,10 +260,14 @@ impl Reader {
     }
 
     fn until(&self, screen: &Screen, region: Region, pattern: usize) -> Option<String> {
+        let caught = |text: &str| {
+            let captures = self.book.patterns[pattern].captures(text)?;
+            let until = captures.name("until")?.as_str().trim();
+            (!until.is_empty()).then(|| until.to_owned())
+        };
         let row = self.rows(region).find(|row| self.has(*row, pattern))?;
-        let text = self.row_text(screen, row);
-        let captures = self.book.patterns[pattern].captures(&text)?;
-        captures.name("until").map(|until| until.as_str().trim().to_owned()).filter(|until| !until.is_empty())
+        let whole = u16::try_from(row).ok().filter(|row| *row < screen.size().rows);
+        whole.and_then(|row| caught(&passage(screen, row))).or_else(|| caught(&self.row_text(screen, row)))
     }
 
     fn row_text(&self, screen: &Screen, row: usize) -> String {

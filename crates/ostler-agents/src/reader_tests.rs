@@ -288,6 +288,40 @@ fn what_a_limit_tells_of_its_end_is_kept_up_to_date() {
 }
 
 #[test]
+fn the_end_of_a_limit_may_stand_in_the_rows_below() {
+    let preset = "[rules.it]\nstate = 'limited'\nwhen = { in = 'screen', row = '^limit(.*resets at (?<until>[^.]+))?' }";
+    let until = |columns: u16, rows: &str| {
+        let mut screen = Screen::new(Size::clamped(columns, 9), 0);
+        screen.feed(rows.as_bytes());
+        let mut reader = Reader::new(book(preset));
+        assert!(reader.look(&mut screen));
+        reader.reading().findings[0].until.clone()
+    };
+    // Broken by the program, between words, with and without an edge that it leaves free.
+    assert_eq!(until(24, "limit, resets at 2:01\r\nPM. Or pay.").as_deref(), Some("2:01 PM"));
+    assert_eq!(until(26, "limit, resets at 2:01\r\n  PM. Or pay.").as_deref(), Some("2:01 PM"));
+    assert_eq!(until(10, "limit, it\r\nresets\r\nat Nov 9\r\n2:01 PM").as_deref(), Some("Nov 9 2:01 PM"));
+    // Broken by the terminal.
+    assert_eq!(until(19, "limit, resets at 2:01 PM").as_deref(), Some("2:01 PM"));
+    // Not broken at all: what follows is something else.
+    assert_eq!(until(60, "limit, resets at 2:01\r\nPM").as_deref(), Some("2:01"));
+    assert_eq!(until(24, "limit, resets at 2:01\r\n\r\nPM").as_deref(), Some("2:01"));
+    assert_eq!(until(60, "limit\r\nresets at 5pm"), None);
+}
+
+#[test]
+fn the_rows_below_a_limit_are_read_again_when_they_change() {
+    let preset = "[rules.it]\nstate = 'limited'\nwhen = { in = 'screen', row = 'resets at (?<until>.+)' }";
+    let mut reader = Reader::new(book(preset));
+    let mut screen = Screen::new(Size::clamped(24, 3), 0);
+    screen.feed(b"limit, resets at 2:01\r\nAM");
+    assert!(reader.look(&mut screen));
+    screen.feed(b"\rPM");
+    assert!(reader.look(&mut screen));
+    assert_eq!(reader.reading().findings[0].until.as_deref(), Some("2:01 PM"));
+}
+
+#[test]
 fn general_rules_count_where_the_agents_own_say_nothing() {
     let rule = |id: &str, more: &str, row: &str| {
         format!("[rules.{id}]\nstate = 'idle'\n{more}\nwhen = {{ in = 'screen', row = '{row}' }}\n")
