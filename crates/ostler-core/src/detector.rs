@@ -304,14 +304,20 @@ impl Detector {
         if self.first_idle.is_none() && claim == Some(Claim::Idle) {
             self.first_idle = Some(now);
         }
+        self.emptied = None;
+        // That it still rests may have been said before it saw what was typed.
+        let rested = matches!(self.claim, Some(At { what: Claim::Idle | Claim::Done, .. }));
+        if !(rested && claim == Some(Claim::Idle)) {
+            self.entered = None;
+        }
         self.claim = claim.map(|what| At { what, at: now });
-        (self.emptied, self.entered) = (None, None);
     }
 
     fn read(&mut self, reading: Reading, now: Timestamp) {
         self.seen.look(&self.reading, &reading, now);
         let (working, blocked) = (self.seen.working.is_some(), self.seen.blocked.is_some());
-        if self.ready && self.reading.draft == Some(true) && reading.draft == Some(false) {
+        let was_emptied = self.reading.draft == Some(true) && reading.draft == Some(false);
+        if self.ready && was_emptied && !self.is_answered() {
             self.emptied = Some(now);
         }
         if reading.draft == Some(true) || working || blocked {
@@ -321,6 +327,19 @@ impl Detector {
             self.entered = None;
         }
         self.reading = reading;
+    }
+
+    /// Whether the agent has told that it is done with the last prompt: its screen may be slower than its word.
+    ///
+    /// That it worked, and rests now, does not tell so: some work for a moment while they start.
+    fn is_answered(&self) -> bool {
+        let Some(prompted) = &self.prompted else { return false };
+        let claimed = self.claim.is_some_and(|claim| claim.what == Claim::Done && claim.at >= prompted.at);
+        let told = |record: &TurnRecord| {
+            let began = record.begun.is_some_and(|begun| begun >= prompted.at);
+            began && record.open.is_some_and(|open| !open.what)
+        };
+        claimed || told(&self.hooks) || told(&self.transcript)
     }
 
     fn reported(&mut self, reporter: Reporter, fact: &Fact, now: Timestamp) {

@@ -744,6 +744,42 @@ fn an_emptied_composer_means_work_for_a_while() {
         SPEAKS,
         "0 claim idle\n 100 read idle draft\n 3000 read idle empty -> working\n 3100 read idle draft -> idle",
     );
+    // The agent has told all of a quick turn before its screen shows that it took the prompt.
+    play(
+        SPEAKS,
+        "0 claim idle
+         100 read idle draft -> idle
+         3000 enter -> working
+         3000 claim working -> working
+         3001 claim done -> idle
+         3002 read idle empty -> idle
+         9000 read idle draft
+         9500 enter -> working
+         9600 read idle empty -> working
+         9700 claim done -> idle",
+    );
+    // That it rests, it says again before it takes the prompt.
+    play(
+        SPEAKS,
+        "0 claim idle
+         100 read idle draft -> idle
+         3000 enter -> working
+         3010 claim idle -> working
+         3020 read idle empty -> working
+         3030 claim idle -> working
+         3060 claim working -> working",
+    );
+    // Or it was still starting, and works for a moment at something else.
+    play(
+        SPEAKS,
+        "0 claim idle
+         100 read idle draft
+         300 enter -> working
+         310 claim working -> working
+         330 claim idle -> idle
+         340 read idle empty -> working
+         360 claim working -> working",
+    );
 }
 
 #[test]

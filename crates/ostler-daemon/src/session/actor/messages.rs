@@ -113,9 +113,17 @@ impl Actor {
             self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
             return;
         }
-        if let Some(under_way) = &mut self.deliveries.under_way {
-            under_way.recorded = true;
+        let Some(under_way) = &mut self.deliveries.under_way else { return };
+        under_way.recorded = true;
+        let enter = write == Some(Write::Enter) || (write.is_none() && under_way.bytes.contains(&b'\r'));
+        // From here on, for what follows may be seen before the holder's answer is.
+        if enter {
+            self.conversation.told.was_given();
+            if let Some(open) = self.deliveries.open.get_mut(&order) {
+                open.entered = Some(clock::steady());
+            }
         }
+        self.learn(Event::Typed { enter }).await;
         let actions = self.typing.message(seq);
         self.perform_typing(actions).await;
     }
@@ -126,19 +134,11 @@ impl Actor {
             return;
         };
         let written = matches!(settled, Settled::Written { .. });
-        let UnderWay { order, write, ref bytes, .. } = under_way;
+        let UnderWay { order, write, .. } = under_way;
         if written {
-            let enter = write == Some(Write::Enter) || (write.is_none() && bytes.contains(&b'\r'));
             let session = self.record.start.id.clone();
             let recorded = self.shared.store.run(move |store| store.end_write(&session, seq)).await;
             self.log_store(&recorded);
-            if enter {
-                self.conversation.told.was_given();
-            }
-            if enter && let Some(open) = self.deliveries.open.get_mut(&order) {
-                open.entered = Some(clock::steady());
-            }
-            self.learn(Event::Typed { enter }).await;
         }
         match write {
             None => self.settle_raw(order, seq, settled).await,
