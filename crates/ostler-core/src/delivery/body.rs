@@ -1,0 +1,192 @@
+//! Up to Enter: when the text is typed, and whether it arrived.
+
+use super::{Action, Because, Delivery, Event, Mode, Shut, Sight, Stage, Up, View, Write};
+use crate::start_plan::Way;
+use crate::{Proof, Timestamp};
+
+impl Delivery {
+    pub(super) fn await_given(
+        &mut self,
+        way: Way,
+        idle: Option<Timestamp>,
+        event: Event,
+        view: &View,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        if event == Event::Taken {
+            return self.submitted(Because::HookTook);
+        }
+        let argument = way == Way::Argument;
+        if argument && (view.at_work || view.echoed) {
+            return self.submitted(if view.at_work { Because::WentToWork } else { Because::Echoed });
+        }
+        if argument && view.sight == Sight::Ours {
+            // It stands in the composer, and nobody pressed Enter.
+            self.stage = Stage::Looking { since: now, inspecting: false };
+            return self.look(now, false, Event::Looked, view, now);
+        }
+        let free = view.situation.admits(Mode::WhenIdle).is_ok() && view.sight != Sight::Foreign;
+        let idle = free.then(|| idle.unwrap_or(now));
+        self.stage = Stage::Given { way, idle };
+        let Some(since) = idle else { return Vec::new() };
+        let due = since.plus(if argument { self.policy.look } else { self.policy.look * 2 });
+        if now < due {
+            self.deadline = Some(due);
+            return Vec::new();
+        }
+        // An agent at rest has not begun with it.
+        self.attempts = 0;
+        let mut actions = self.missing(now);
+        self.stage = Stage::Waiting { not_before: Timestamp(0) };
+        self.deadline = Some(now);
+        actions.extend(self.wait(Timestamp(0), view, now));
+        actions
+    }
+
+    pub(super) fn wait(&mut self, not_before: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
+        if now < not_before {
+            self.deadline = Some(not_before);
+            return Vec::new();
+        }
+        if let Err(shut) = view.situation.admits(self.mode) {
+            if shut == Shut::Working && self.mode == Mode::Interrupt && !self.interrupted {
+                self.interrupted = true;
+                self.stage = Stage::Interrupting { typed: None };
+                return vec![Action::Type(Write::Interrupt)];
+            }
+            self.shut = Some(shut);
+            return Vec::new();
+        }
+        match view.sight {
+            // What a crash, or the agent, has put there.
+            Sight::Ours if self.attempts > 0 => {
+                self.stage = Stage::Looking { since: now, inspecting: false };
+                self.look(now, false, Event::Looked, view, now)
+            }
+            Sight::Part if self.attempts > 0 => self.begin_clearing(now),
+            Sight::Earlier => self.begin_clearing(now),
+            // Where no composer is known, it may be the question that the text answers.
+            Sight::Ours | Sight::Part if self.policy.has_composer => {
+                self.shut = Some(Shut::Draft);
+                Vec::new()
+            }
+            Sight::Foreign if self.policy.has_composer || self.mode != Mode::Now => {
+                self.shut = Some(Shut::Draft);
+                Vec::new()
+            }
+            // A known composer that is not there is behind something.
+            Sight::Hidden if self.policy.has_composer => {
+                self.shut = Some(Shut::Unknown);
+                Vec::new()
+            }
+            _ => {
+                self.stage = Stage::Checking;
+                vec![Action::Inspect]
+            }
+        }
+    }
+
+    pub(super) fn check(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
+        let Event::Inspected { cooked, .. } = event else { return Vec::new() };
+        if cooked && self.policy.raw_only {
+            let not_before = now.plus(self.policy.enter_again);
+            self.stage = Stage::Waiting { not_before };
+            self.deadline = Some(not_before);
+            self.shut = Some(Shut::Cooked);
+            return Vec::new();
+        }
+        let free = matches!(view.sight, Sight::Empty) || !self.policy.has_composer;
+        if view.situation.admits(self.mode).is_err() || !free {
+            self.stage = Stage::Waiting { not_before: Timestamp(0) };
+            return self.wait(Timestamp(0), view, now);
+        }
+        self.attempts += u32::from(!std::mem::take(&mut self.counted));
+        self.enters = 0;
+        self.stage = Stage::Writing;
+        vec![Action::Type(Write::Body)]
+    }
+
+    pub(super) fn interrupt(
+        &mut self,
+        typed: Option<Timestamp>,
+        event: Event,
+        view: &View,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let waiting = Stage::Waiting { not_before: Timestamp(0) };
+        let Some(typed) = typed else {
+            match event {
+                Event::Typed => {
+                    self.stage = Stage::Interrupting { typed: Some(now) };
+                    self.deadline = Some(now.plus(self.policy.interrupt));
+                }
+                Event::Refused => return self.give(Up::Refused),
+                _ => {}
+            }
+            return Vec::new();
+        };
+        let rested = view.situation.admits(Mode::WhenIdle).is_ok();
+        if rested || now >= typed.plus(self.policy.interrupt) {
+            self.stage = waiting;
+            return self.wait(Timestamp(0), view, now);
+        }
+        self.deadline = Some(typed.plus(self.policy.interrupt));
+        Vec::new()
+    }
+
+    pub(super) fn look(
+        &mut self,
+        since: Timestamp,
+        inspecting: bool,
+        event: Event,
+        view: &View,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let blind = !self.policy.has_composer;
+        let seen = view.sight == Sight::Ours;
+        if seen || (blind && now >= since.plus(self.policy.enter_delay * 2)) {
+            // A text that is seen late was taken late.
+            let enter_at = if seen { now.plus(self.policy.enter_delay) } else { now };
+            self.stage = Stage::Seen { enter_at };
+            let mut actions = if seen { self.prove(Proof::Seen, Because::Composer) } else { Vec::new() };
+            actions.extend(self.enter(enter_at, view, now));
+            return actions;
+        }
+        if blind {
+            self.deadline = Some(since.plus(self.policy.enter_delay * 2));
+            return Vec::new();
+        }
+        // Another key was faster than our Enter, a person's perhaps.
+        if view.sight == Sight::Empty && view.echoed && !view.repeated && self.proof >= Proof::Seen {
+            return self.submitted(Because::Echoed);
+        }
+        let rested = view.changed.max(since).plus(self.policy.rest);
+        let due = since.plus(self.policy.look).max(rested);
+        // Behind a dialog there is nothing to see, and a person decides how long.
+        let visible = view.situation.admits_enter().is_ok() && view.sight != Sight::Hidden;
+        if now < due || !visible {
+            self.deadline = Some(due).filter(|_| visible);
+            self.shut = view.situation.admits_enter().err();
+            self.stage = Stage::Looking { since, inspecting: false };
+            return Vec::new();
+        }
+        match (view.sight, event) {
+            // It was never seen in the composer, and yet its words stand above it: typing again could double it.
+            (Sight::Empty, Event::Inspected { pending: 0, .. }) if view.echoed => self.give(Up::Uncertain),
+            (Sight::Empty, Event::Inspected { pending: 0, .. }) => self.missing(now),
+            // The agent has not read it yet.
+            (Sight::Empty, Event::Inspected { .. }) => {
+                self.stage = Stage::Looking { since, inspecting: false };
+                self.deadline = Some(now.plus(self.policy.rest));
+                Vec::new()
+            }
+            (Sight::Empty, _) if inspecting => Vec::new(),
+            (Sight::Empty, _) => {
+                self.stage = Stage::Looking { since, inspecting: true };
+                vec![Action::Inspect]
+            }
+            (Sight::Part, _) => self.begin_clearing(now),
+            _ => self.give(Up::Mixed),
+        }
+    }
+}

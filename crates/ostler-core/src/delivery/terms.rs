@@ -1,0 +1,220 @@
+//! What is seen, heard and done about a message on its way.
+
+use serde::{Deserialize, Serialize};
+
+use super::Situation;
+use crate::{Proof, Timestamp};
+
+/// When a message may be typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// When the agent is at rest.
+    #[default]
+    WhenIdle,
+    /// At once: an agent at work keeps it for later by itself.
+    Queue,
+    /// At once: what the agent is doing is stopped first.
+    Interrupt,
+    /// At once, whatever it is doing, but never into a dialog.
+    Now,
+}
+
+impl Mode {
+    /// Every mode.
+    pub const ALL: [Self; 4] = [Self::WhenIdle, Self::Queue, Self::Interrupt, Self::Now];
+
+    /// The name on the command line and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WhenIdle => "when-idle",
+            Self::Queue => "queue",
+            Self::Interrupt => "interrupt",
+            Self::Now => "now",
+        }
+    }
+
+    /// The mode of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == name)
+    }
+}
+
+/// What the composer shows of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// There is no composer to be seen.
+    Hidden,
+    /// Nothing is written in it.
+    Empty,
+    /// The message, whole, or the mark that stands for it.
+    Ours,
+    /// A part of the message and nothing else.
+    Part,
+    /// An earlier message of ours that the agent has put back.
+    Earlier,
+    /// Something else.
+    Foreign,
+}
+
+/// Everything that can be seen at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// What the agent is doing.
+    pub situation: Situation,
+    /// What its composer shows.
+    pub sight: Sight,
+    /// It shows that it went to work after Enter was pressed; the Enter itself is no sign of it.
+    pub at_work: bool,
+    /// The message stands among what was said, above the composer.
+    pub echoed: bool,
+    /// An equal message was typed not long ago: what is echoed may be that one.
+    pub repeated: bool,
+    /// The agent tells which prompts it takes, and has done so before.
+    pub tells_prompts: bool,
+    /// When its screen changed last.
+    pub changed: Timestamp,
+    /// What the screen says was read from it as it is now, not in the middle of a frame.
+    pub current: bool,
+}
+
+/// What a write is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Write {
+    /// The text.
+    Body,
+    /// Enter.
+    Enter,
+    /// The keys that empty the composer.
+    Clear,
+    /// The keys that stop a turn.
+    Interrupt,
+}
+
+impl Write {
+    /// The name in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Body => "body",
+            Self::Enter => "enter",
+            Self::Clear => "clear",
+            Self::Interrupt => "interrupt",
+        }
+    }
+
+    /// The write of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Body, Self::Enter, Self::Clear, Self::Interrupt]
+            .into_iter()
+            .find(|write| write.as_str() == name)
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Something can be seen now that could not before, or time has passed.
+    Looked,
+    /// The last write is in the terminal.
+    Typed,
+    /// The last write never will be.
+    Refused,
+    /// The terminal was looked at.
+    Inspected {
+        /// It collects lines.
+        cooked: bool,
+        /// Bytes that the program has not read.
+        pending: u32,
+    },
+    /// The agent's hook took it.
+    Taken,
+    /// The agent says that it took this very message as a prompt.
+    Told {
+        /// By what.
+        by: Witness,
+    },
+}
+
+/// Who tells which prompt an agent took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Witness {
+    /// A hook.
+    Hook,
+    /// The transcript.
+    Transcript,
+}
+
+/// Something to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Look at the terminal's settings.
+    Inspect,
+    /// Record the intent, then type.
+    Type(Write),
+    /// Record that this much is proven.
+    Prove(Proof, Because),
+    /// Record that nothing of the text is there, and that it will be typed again.
+    Missed,
+    /// Nothing more will be done; record why.
+    Give(Up),
+}
+
+/// What a proof rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Because {
+    /// The holder's ledger.
+    Ledger,
+    /// The composer shows it.
+    Composer,
+    /// The agent said so.
+    Told(Witness),
+    /// The composer was emptied, and the agent went to work.
+    WentToWork,
+    /// The composer was emptied while the agent was at work: it keeps the message for later.
+    Kept,
+    /// The composer was emptied, and the message stands among what was said.
+    Echoed,
+    /// The message stands among what was said, and the agent has put it back into the composer.
+    PutBack,
+    /// The composer was emptied of a command, which need not begin a turn.
+    Emptied,
+    /// The program has read the line.
+    LineRead,
+    /// The agent's session-start hook took it.
+    HookTook,
+}
+
+/// Why a delivery ends without proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Up {
+    /// The program has ended.
+    Ended,
+    /// It was typed as often as allowed, and was missing each time.
+    NotTaken,
+    /// Enter was pressed as often as allowed, and the text still stands there.
+    NotSubmitted,
+    /// Whether it was submitted cannot be told.
+    Uncertain,
+    /// The composer shows something else than what was typed.
+    Mixed,
+    /// The terminal did not take it.
+    Refused,
+}
+
+impl Up {
+    /// The reason for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ended => "the program has ended",
+            Self::NotTaken => "the agent did not take the text, however often it was typed",
+            Self::NotSubmitted => "the text stands in the composer, and Enter does not submit it",
+            Self::Uncertain => {
+                "whether the agent took it cannot be told; it is not typed again, to not deliver it twice"
+            }
+            Self::Mixed => "the composer shows something else than what was typed",
+            Self::Refused => "the terminal did not take it",
+        }
+    }
+}
