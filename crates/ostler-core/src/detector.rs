@@ -394,5 +394,4 @@ fn millis(ms: u32) -> Duration {
 }
 
 #[cfg(test)]
-#[path = "detector_tests.rs"]
 mod tests;

@@ -92,13 +92,7 @@ impl Delivery {
     }
 
     /// The text still stands there: the Enter was swallowed, or became a line break.
-    fn enter_again(
-        &mut self,
-        since: Timestamp,
-        event: Event,
-        view: &View,
-        now: Timestamp,
-    ) -> Vec<Action> {
+    fn enter_again(&mut self, since: Timestamp, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
         if let Err(shut) = view.situation.admits_enter() {
             self.shut = Some(shut);
             return Vec::new();

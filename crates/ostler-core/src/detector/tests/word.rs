@@ -1,0 +1,373 @@
+//! What the agent says of itself: status, dialogs, hooks and transcript.
+
+use super::*;
+
+#[test]
+fn a_claim_counts_at_once_and_costs_nothing_afterwards() {
+    let stage = play(
+        SPEAKS,
+        "0 -> starting
+         500 claim idle -> idle
+         1000 enter -> working
+         1010 claim working -> working
+         60000 -> working
+         60001 claim done -> idle
+         70000 claim working -> working
+         71000 claim error -> error
+         72000 claim working -> working
+         73000 claim blocked -> blocked/permission
+         99000 -> blocked/permission
+         99001 claim working -> working
+         99500 claim idle -> idle",
+    );
+    assert_eq!(stage.detector.deadline(), None);
+}
+
+#[test]
+fn a_claim_that_flickers_at_the_start_is_no_work() {
+    let stage = play(
+        SPEAKS,
+        "500 claim idle -> idle
+         550 claim working -> idle
+         580 claim idle -> idle
+         2000 -> idle",
+    );
+    assert_eq!(stage.announced, [(500, State::Idle)]);
+    play(SPEAKS, "500 claim idle -> idle\n 550 claim working -> idle\n 649 -> idle\n 650 -> working");
+    play(SPEAKS, "500 claim idle -> idle\n 700 claim working -> working");
+}
+
+#[test]
+fn a_claim_that_is_taken_back_leaves_the_screen() {
+    play(
+        SPEAKS,
+        "500 claim idle -> idle
+         1000 claim clear
+         5000 -> unknown
+         5100 out
+         5130 read idle
+         6000 -> idle",
+    );
+}
+
+#[test]
+fn a_claimed_error_is_told_as_the_screen_and_the_records_know_it() {
+    play(SPEAKS, "0 claim working\n 10 read limited/quota@5pm\n 20 claim error -> limited/quota@5pm");
+    play(
+        SPEAKS,
+        "0 claim working\n 10 hook prompt\n 20 hook rate-limit\n 30 claim error -> limited/rate_limit",
+    );
+    play(SPEAKS, "0 claim working\n 10 read error/auth\n 20 claim error -> error/auth");
+}
+
+#[test]
+fn work_on_the_screen_that_was_not_announced_is_believed_after_a_while() {
+    play(
+        SPEAKS,
+        "500 claim idle -> idle
+         5000 out
+         5030 read working -> idle
+         6029 -> idle
+         6030 -> working
+         7000 read idle -> idle",
+    );
+    // What is older than the claim has yet to be drawn over.
+    play(SPEAKS, "100 read working\n 500 claim idle -> idle\n 9000 -> idle");
+}
+
+#[test]
+fn a_dialog_beats_every_claim_but_the_answer() {
+    play(
+        SPEAKS,
+        "500 claim working -> working
+         900 out
+         930 read blocked/plan -> blocked/plan
+         60000 claim working -> working
+         60999 -> working
+         61000 -> blocked/plan
+         62000 claim working -> working
+         62500 read working -> working
+         99000 -> working",
+    );
+    play(
+        SPEAKS,
+        "10 claim idle -> idle\n 20 read blocked -> blocked/dialog\n 30 claim idle -> blocked/dialog",
+    );
+    let stage =
+        play(SPEAKS, "10 read blocked/trust\n 20 claim blocked -> blocked/trust\n 999999 -> blocked/trust");
+    assert!(stage.detector.verdict().confidence > 0.98 && stage.detector.verdict().because.len() == 2);
+}
+
+#[test]
+fn word_of_work_beats_what_only_looks_like_a_dialog_of_some_agent() {
+    for work in ["claim working", "hook prompt", "transcript prompt"] {
+        // Text that streams by, or is quoted; the agent's own dialogs count as ever.
+        play(
+            KNOWN,
+            &format!(
+                "100 {work} -> working
+                 200 out
+                 230 read ~blocked -> working
+                 10199 -> working
+                 10200 -> blocked/dialog
+                 11000 out -> working
+                 11030 read -> working
+                 11040 read blocked/plan -> blocked/plan"
+            ),
+        );
+    }
+    play(KNOWN, "100 claim idle\n 200 read ~blocked -> blocked/dialog");
+    play(KNOWN, "100 hook prompt\n 200 hook stop\n 300 read ~blocked -> blocked/dialog");
+    play(KNOWN, "100 hook prompt\n 200 hook asked\n 300 read ~blocked/plan -> blocked/plan");
+}
+
+#[test]
+fn a_dialog_is_never_released_by_time() {
+    for script in [
+        "100 read blocked/permission -> blocked/permission",
+        "100 read ~blocked/permission -> blocked/permission",
+        "100 claim blocked -> blocked/permission",
+        "50 hook tool\n 100 hook asked -> blocked/permission",
+        "50 transcript tool\n 100 transcript asked -> blocked/permission",
+    ] {
+        let mut stage = play(KNOWN, script);
+        stage.run_until(BEGIN.plus(Duration::from_hours(24)));
+        assert_eq!(stage.shown(), "blocked/permission", "{script}");
+        assert_eq!(stage.detector.deadline(), None, "{script}");
+    }
+}
+
+#[test]
+fn a_dialog_that_is_gone_was_answered() {
+    play(
+        KNOWN,
+        "100 read idle
+         3000 -> idle
+         3100 out
+         3130 read blocked/permission -> blocked/permission
+         9000 out
+         9030 read -> working
+         9060 read working -> working",
+    );
+    // Before the agent was ready it still starts.
+    play(KNOWN, "100 read blocked/trust -> blocked/trust\n 5000 out\n 5030 read -> starting");
+}
+
+#[test]
+fn hooks_open_and_close_a_turn_at_once() {
+    for reporter in ["hook", "transport", "transcript"] {
+        let script = "100 # session -> starting
+             200 # prompt -> working
+             300 # tool -> working
+             60000 # tool-end -> working
+             60500 # used -> working
+             61000 # subagent -> working
+             62000 # stop -> idle
+             63000 # heartbeat -> idle
+             90000 # idle -> idle";
+        let stage = play(KNOWN, &script.replace('#', reporter));
+        assert_eq!(stage.detector.deadline(), None, "{reporter}");
+    }
+}
+
+#[test]
+fn the_end_of_a_turn_from_before_the_last_prompt_is_no_rest() {
+    // The transcript is late: it tells of the first turn when the second prompt is in.
+    let late = "100 transcript prompt -> working
+         200 read idle empty
+         300 enter
+         400 read working -> working
+         500 transcript stop -> working
+         600 transcript prompt -> working
+         700 read idle empty
+         800 transcript stop -> idle";
+    play(KNOWN, late);
+    // It has nothing about the second turn yet, and the screen shows that there is one.
+    let silent = "100 transcript prompt -> working
+         150 read idle empty
+         200 transcript stop -> idle
+         5000 enter -> working
+         5100 read working -> working
+         5200 tick -> working
+         5300 transcript prompt -> working";
+    play(KNOWN, silent);
+}
+
+#[test]
+fn enter_begins_a_turn_before_a_hook_tells_it() {
+    for reporter in ["hook", "transcript"] {
+        let script = "100 # prompt -> working
+             200 # stop -> idle
+             300 read idle empty
+             5000 enter -> working
+             5300 # prompt -> working
+             5400 # stop -> idle
+             9000 enter -> working
+             10999 -> working
+             11000 -> idle";
+        play(KNOWN, &script.replace('#', reporter));
+    }
+    // What was typed into a turn that was open is no news when it ends.
+    play(
+        KNOWN,
+        "0 claim idle\n 10 claim clear\n 100 hook prompt\n 200 enter -> working\n 300 hook stop -> idle",
+    );
+}
+
+#[test]
+fn the_word_of_a_hook_goes_over_a_quiet_screen() {
+    play(
+        KNOWN,
+        "100 read idle
+         3000 hook prompt -> working
+         3010 out
+         3040 read -> working
+         600000 -> working
+         600001 hook stop -> idle",
+    );
+}
+
+#[test]
+fn an_interrupt_that_no_hook_reports_shows_on_the_screen() {
+    play(
+        KNOWN,
+        "100 hook prompt -> working
+         200 out
+         230 read working -> working
+         20000 out
+         20030 read idle -> working
+         21529 -> working
+         21530 -> idle
+         30000 hook prompt -> working
+         31499 -> working
+         31500 -> idle",
+    );
+    play(KNOWN, "100 hook prompt -> working\n 200 hook interrupted -> idle");
+}
+
+#[test]
+fn a_general_prompt_on_the_screen_does_not_end_a_turn_soon() {
+    // Many agents show their prompt while they work, and a tool may be silent for long.
+    play(
+        KNOWN,
+        "100 hook prompt -> working
+         200 out
+         230 read ~idle -> working
+         60000 -> working
+         130000 -> idle",
+    );
+}
+
+#[test]
+fn work_on_the_screen_behind_a_closed_turn() {
+    play(
+        KNOWN,
+        "100 hook prompt
+         200 read working
+         300 hook stop -> idle
+         1299 -> idle
+         1300 -> working
+         1400 read idle -> idle",
+    );
+}
+
+#[test]
+fn what_a_hook_asked_is_doubted_if_the_screen_goes_on() {
+    play(
+        KNOWN,
+        "100 hook prompt
+         200 hook asked -> blocked/permission
+         300 read working -> blocked/permission
+         1199 -> blocked/permission
+         1200 -> working",
+    );
+    play(KNOWN, "100 hook prompt\n 200 hook asked -> blocked/permission\n 300 claim working -> working");
+    play(KNOWN, "100 hook prompt\n 200 hook asked -> blocked/permission\n 300 hook tool-end -> working");
+    play(KNOWN, "100 hook prompt\n 200 hook asked -> blocked/permission\n 300 hook answered -> working");
+    play(KNOWN, "100 hook prompt\n 200 hook asked -> blocked/permission\n 300 hook stop -> idle");
+    // A prompt that agents in general show proves nothing against it.
+    play(KNOWN, "100 hook prompt\n 200 hook asked\n 300 read ~idle\n 60000 -> blocked/permission");
+}
+
+#[test]
+fn a_failed_turn_is_limited_or_an_error() {
+    for (kind, state) in [
+        ("quota", "limited/quota"),
+        ("rate-limit", "limited/rate_limit"),
+        ("overloaded", "error/overloaded"),
+        ("other", "error"),
+    ] {
+        let script = format!("100 hook prompt\n 200 hook {kind} -> {state}\n 99000 hook prompt -> working");
+        play(KNOWN, &script);
+    }
+    play(KNOWN, "100 hook prompt\n 200 read limited/usage@5pm\n 300 hook quota -> limited/quota@5pm");
+    play(KNOWN, "100 hook prompt\n 200 hook quota -> limited/quota\n 300 hook tool -> working");
+    play(KNOWN, "100 hook prompt\n 200 hook retry -> working/retrying\n 300 hook tool -> working");
+}
+
+#[test]
+fn an_agent_that_tries_again_what_failed_is_at_work_and_says_why() {
+    let since = |stage: &Stage| stage.detector.retrying().map(|(by, why)| (by, why.what, why.at.0 - BEGIN.0));
+    let stage = play(
+        SPEAKS,
+        "0 claim working
+         100 read working -> working
+         200 read working/rate_limit working -> working/retrying
+         9000 read working/overloaded working -> working/retrying",
+    );
+    assert_eq!(since(&stage), Some((Reporter::Screen, Failure::Overloaded, 200)));
+    let stage = play(SPEAKS, "0 claim working\n 200 read working/rate_limit\n 300 read working -> working");
+    assert_eq!(since(&stage), None);
+    // What agents in general look like is no evidence against a provider, nor are kinds that are no failures.
+    let stage = play(SPEAKS, "0 claim working\n 200 read ~working/rate_limit working/odd -> working");
+    assert_eq!(since(&stage), None);
+    let stage =
+        play(KNOWN, "0 transcript started\n 50 transcript retry\n 900 transcript retry -> working/retrying");
+    assert_eq!(since(&stage), Some((Reporter::Transcript, Failure::Overloaded, 50)));
+    for over in ["stop", "tool", "tool-end", "prompt", "interrupted", "overloaded"] {
+        let stage = play(KNOWN, &format!("0 hook prompt\n 50 hook retry\n 900 hook {over}"));
+        assert_eq!(since(&stage), None, "{over}");
+    }
+}
+
+#[test]
+fn work_in_the_background_is_watched() {
+    play(
+        KNOWN,
+        "100 hook prompt\n 200 hook stop-watching -> watching\n 300 hook prompt -> working\n 400 hook stop -> idle",
+    );
+    play(SPEAKS, "100 hook prompt\n 200 hook stop-watching\n 300 claim idle -> watching");
+    play(KNOWN, "100 read watching\n 5000 -> watching");
+    play(SPEAKS, "100 read watching\n 200 claim idle -> watching");
+}
+
+#[test]
+fn the_transcript_is_asked_only_where_there_are_no_hooks() {
+    play(
+        KNOWN,
+        "100 transcript prompt -> working
+         200 transcript stop -> idle
+         300 transcript prompt -> working
+         400 hook prompt -> working
+         500 transcript stop -> working
+         600 hook stop -> idle
+         700 transcript prompt -> idle",
+    );
+}
+
+#[test]
+fn a_transcript_that_never_tells_the_end_leaves_it_to_the_screen() {
+    let expected = Expectations { transcript_ends: false, ..KNOWN };
+    let script = "100 transcript prompt -> working
+         200 out
+         230 read -> working
+         60000 -> working
+         60100 out
+         60130 read idle -> working
+         60479 -> working
+         60480 -> #";
+    play(expected, &script.replace('#', "idle"));
+    play(KNOWN, &script.replace('#', "working"));
+    // Hooks tell it.
+    play(expected, "100 hook prompt\n 60130 read idle -> working\n 61629 -> working\n 61630 -> idle");
+}
