@@ -6,54 +6,12 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
+use crate::agent_lab::{Lab, PRESET};
 use crate::support::{TestHome, ostler, until};
 
-/// A preset for the stand-in agent, as a user would write it.
-const PRESET: &str = r#"
-title = "Stand-in"
-[run]
-command = "stand-in-agent"
-[composer]
-row = '^│ > '
-above = '^╭─{10,}'
-below = '^╰─{10,}'
-empty = '^│ > Type a message'
-[rules.composer]
-state = "idle"
-when = { composer = true }
-[rules.busy]
-state = "working"
-when = { in = "above 3", row = 'Working… \(' }
-[rules.permission]
-state = "blocked"
-kind = "permission"
-when = { in = "dialog", row = 'Do you want to proceed' }
-"#;
-
-/// A home in which the stand-in is an agent by its own name.
-fn home_with_agent() -> TestHome {
-    let home = TestHome::new();
-    write_preset(&home, PRESET);
-    let program = home.scratch().join("stand-in-agent");
-    fs::write(&program, format!("#!/bin/sh\nexec {} stand-in \"$@\"\n", ostler().display())).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&program, mode).unwrap();
-    home
-}
-
-fn write_preset(home: &TestHome, text: &str) {
-    let agents = home.path().join("config/agents");
-    fs::create_dir_all(&agents).unwrap();
-    fs::write(agents.join("standin.toml"), text).unwrap();
-    fs::set_permissions(home.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-}
-
-fn start(home: &TestHome, flags: &[&str]) -> Value {
-    let path = format!("{}:{}", home.scratch().display(), std::env::var("PATH").unwrap());
-    let args = ["start", "standin", "--name", "a", "--json", "--"];
-    let output = home.command([&args[..], flags].concat()).env("PATH", path).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+#[track_caller]
+fn start(lab: &Lab, options: &[&str], flags: &[&str]) -> Value {
+    serde_json::from_str(&lab.start_with("a", &[&["--json"], options].concat(), flags).ok()).unwrap()
 }
 
 fn wait(home: &TestHome, states: &str) -> Value {
@@ -62,29 +20,31 @@ fn wait(home: &TestHome, states: &str) -> Value {
 
 #[test]
 fn rules_of_a_users_preset_tell_what_the_agent_does() {
-    let home = home_with_agent();
-    let started = start(&home, &[]);
+    let lab = Lab::new();
+    let home = &lab.home;
+    let started = start(&lab, &[], &[]);
     assert_eq!((&started["agent"], &started["state"]), (&"standin".into(), &"starting".into()));
-    wait(&home, "idle");
+    wait(home, "idle");
     home.ok(["send", "a", "--raw", "!work 2s\r"]);
-    wait(&home, "working");
-    wait(&home, "idle");
+    wait(home, "working");
+    wait(home, "idle");
     home.ok(["send", "a", "--raw", "!permission rm -r build\r"]);
-    let blocked = wait(&home, "blocked");
+    let blocked = wait(home, "blocked");
     assert_eq!((&blocked["state"], &blocked["kind"]), (&"blocked".into(), &"permission".into()));
     assert!(blocked["confidence"].as_f64().unwrap() > 0.9, "{blocked}");
     let explained = home.json(["explain", "a", "--json"]);
     assert_eq!(explained["rules"][0]["rule"], "permission");
     assert!(home.ok(["explain", "a"]).contains("screen: rule permission"));
     home.ok(["send", "a", "--raw", "1"]);
-    wait(&home, "idle");
+    wait(home, "idle");
 }
 
 #[test]
 fn an_agents_own_word_is_believed_at_once_and_quoted_text_is_not() {
-    let home = home_with_agent();
-    start(&home, &["--status"]);
-    let idle = wait(&home, "idle");
+    let lab = Lab::new();
+    let home = &lab.home;
+    start(&lab, &[], &["--status"]);
+    let idle = wait(home, "idle");
     assert!(idle["because"][0].as_str().unwrap().contains("program status"), "{idle}");
     home.ok([
         "send",
@@ -93,21 +53,22 @@ fn an_agents_own_word_is_believed_at_once_and_quoted_text_is_not() {
         "!say Do you want to proceed? 1. Yes 2. No (esc to interrupt) Working… (3s)\r",
     ]);
     home.await_screen("a", "● Do you want");
-    wait(&home, "idle");
+    wait(home, "idle");
 }
 
 #[test]
 fn a_killed_daemon_comes_back_without_calling_a_working_agent_idle() {
-    let home = home_with_agent();
-    start(&home, &[]);
-    wait(&home, "idle");
+    let lab = Lab::new();
+    let home = &lab.home;
+    start(&lab, &[], &[]);
+    wait(home, "idle");
     home.ok(["send", "a", "--raw", "!work 8s\r"]);
-    wait(&home, "working");
+    wait(home, "working");
     for _ in 0..5 {
         home.kill_daemon();
         assert_eq!(home.status("a")["state"], "working");
     }
-    wait(&home, "idle");
+    wait(home, "idle");
     let states: Vec<Value> = home
         .ok(["events", "a", "--json"])
         .lines()
@@ -120,14 +81,15 @@ fn a_killed_daemon_comes_back_without_calling_a_working_agent_idle() {
 
 #[test]
 fn changed_rules_are_used_by_a_running_session() {
-    let home = home_with_agent();
-    start(&home, &[]);
-    wait(&home, "idle");
-    write_preset(&home, &format!("{PRESET}\n[rules.composer.when]\ncomposer = true\n"));
+    let lab = Lab::new();
+    let home = &lab.home;
+    start(&lab, &[], &[]);
+    wait(home, "idle");
+    lab.write_preset(&format!("{PRESET}\n[rules.composer.when]\ncomposer = true\n"));
     // A file that is wrong changes nothing; the next one does.
     assert_eq!(home.status("a")["state"], "idle");
-    write_preset(&home, &PRESET.replace("state = \"idle\"", "state = \"limited\"\nkind = \"quota\""));
-    let limited = wait(&home, "limited");
+    lab.write_preset(&PRESET.replace("state = \"idle\"", "state = \"limited\"\nkind = \"quota\""));
+    let limited = wait(home, "limited");
     assert_eq!(limited["kind"], "quota");
 }
 
@@ -172,15 +134,13 @@ fn a_program_that_waits_for_the_network_is_working() {
 
 #[test]
 fn a_recording_replays_to_what_was_said_live() {
-    let home = home_with_agent();
-    let path = format!("{}:{}", home.scratch().display(), std::env::var("PATH").unwrap());
-    let args = ["start", "standin", "--name", "a", "--record", "8", "--json"];
-    let output = home.command(args).env("PATH", path).output().unwrap();
-    let session: Value = serde_json::from_slice(&output.stdout).unwrap();
-    wait(&home, "idle");
+    let lab = Lab::new();
+    let home = &lab.home;
+    let session = start(&lab, &["--record", "8"], &[]);
+    wait(home, "idle");
     home.ok(["send", "a", "--raw", "!work 1s\r"]);
-    wait(&home, "working");
-    wait(&home, "idle");
+    wait(home, "working");
+    wait(home, "idle");
     home.ok(["stop", "a"]);
     let cast = format!("{}/session.cast", session["dir"].as_str().unwrap());
     let replayed = || home.ok(["replay", &cast, "--json"]);
@@ -206,11 +166,12 @@ fn a_recording_replays_to_what_was_said_live() {
 
 #[test]
 fn a_wrapped_agent_is_what_the_user_says() {
-    let home = home_with_agent();
+    let lab = Lab::new();
+    let home = &lab.home;
     let program = ostler().to_str().unwrap();
     let started = home.json(["start", program, "--as", "standin", "--name", "a", "--json", "--", "stand-in"]);
     assert_eq!(started["agent"], "standin");
-    let idle = wait(&home, "idle");
+    let idle = wait(home, "idle");
     assert_eq!(idle["because"][0], "screen: rule composer");
     home.run(["start", program, "--as", "nobody"])
         .fails(2, &["no agent is called \"nobody\"", "ostler agents list"]);

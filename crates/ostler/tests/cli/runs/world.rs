@@ -9,42 +9,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Done, TestHome, ostler, until};
 
-/// A preset for a stand-in agent, as a user would write it.
-const PRESET: &str = r#"
-title = "Stand-in"
-[run]
-command = "@NAME@"
-[input]
-clear = ["ctrl-u"]
-[composer]
-row = '^│ > '
-above = '^╭─{10,}'
-below = '^╰─{10,}'
-empty = '^│ > Type a message'
-[rules.composer]
-state = "idle"
-when = { composer = true }
-[rules.busy]
-state = "working"
-when = { in = "above 3", row = 'Working… \(' }
+/// The stand-in agents of the demo, with more ways to fail.
+const PRESET: &str = concat!(
+    include_str!("../../../src/commands/demo/agent.toml"),
+    r#"
 [rules.retrying]
 state = "working"
 kind = "rate_limit"
 when = { in = "above 6", row = '^● retry-429\(\)' }
-[rules.trust]
-state = "blocked"
-kind = "trust"
-when = { in = "dialog", row = 'Is this a project you created' }
-answer = { grants = "folder", accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^\s*❯' }
-[rules.permission]
-state = "blocked"
-kind = "permission"
-when = { in = "dialog", row = 'Do you want to proceed' }
-[rules.limit]
-state = "limited"
-kind = "quota"
-priority = 60
-when = { in = "above 2", row = '^● You.ve hit your usage limit · resets (?P<until>.+)$' }
 [rules.rate]
 state = "limited"
 kind = "rate_limit"
@@ -60,7 +32,8 @@ state = "error"
 kind = "overloaded"
 priority = 60
 when = { in = "above 2", row = '^● API Error: 529' }
-"#;
+"#
+);
 
 /// A home, agents, and a repository.
 pub(super) struct World {
