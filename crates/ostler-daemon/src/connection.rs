@@ -16,7 +16,7 @@ use crate::daemon::Control;
 use crate::frame_stream::FrameStream;
 use crate::registry::{Found, Shared};
 use crate::session::{Command, ended_info, store_problem};
-use crate::{clock, context, hooks, runs, start, stop, view};
+use crate::{clock, context, hooks, runs, start, stop, store_choice, view};
 
 /// Most events in one answer.
 const MAX_EVENTS: u32 = 1_000;
@@ -142,6 +142,7 @@ impl Connection {
             sessions: self.shared.sessions.all().len(),
             since: clock::shown(self.control.started),
             home: self.shared.home.path().display().to_string(),
+            store: store_choice::shown(&self.shared.common),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ostler_core::Timestamp;
 use ostler_hold::{SocketPath, create_private};
-use ostler_store::shared::{AnyShared, RedisShared, SharedError, SharedStore};
+use ostler_store::shared::{AnyShared, SharedError, SharedStore};
 use ostler_store::{NewEvent, Store, StoreError};
 use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
@@ -25,7 +25,7 @@ use crate::runs::{self, Runs};
 use crate::session::{Command, Origin};
 use crate::store_thread::StoreHandle;
 use crate::transcript::Transcripts;
-use crate::{clock, connection, edits, programs};
+use crate::{clock, connection, edits, programs, store_choice};
 
 /// Number of the signal for a reached limit on file sizes, on Linux.
 const SIGXFSZ: i32 = 25;
@@ -92,19 +92,17 @@ impl Daemon {
     /// Takes the lock, opens the record, listens, and takes up every session that is recorded as running.
     ///
     /// `answer_status` says whether programs are told that their status is understood (OSC 7501). `shared` is the
-    /// server that runs and breakers are kept on; its own database, if there is none.
+    /// server that runs and breakers are to be kept on, or [`store_choice::LOCAL`]; without it, what was chosen before.
     pub fn open(
         home: Home,
         executable: &Path,
         answer_status: bool,
         shared: Option<&str>,
     ) -> Result<Self, StartupError> {
-        let configured = crate::settings::load(&home, home.path()).store.url;
-        let url = shared.map(str::to_owned).or(configured);
-        let server = url.as_deref().map(|url| RedisShared::new(url, "ostler")).transpose()?;
         let unusable = |source| StartupError::Home { home: home.path().to_owned(), source };
         create_private(home.path()).map_err(unusable)?;
         let lock = take_lock(&home)?;
+        let server = store_choice::server(&home, shared)?;
         create_private(&home.sessions()).map_err(unusable)?;
         let record = home.database();
         let unreadable = |source| StartupError::Store { record: record.clone(), source };

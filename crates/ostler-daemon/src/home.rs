@@ -66,6 +66,11 @@ impl Home {
         self.config.join("config.toml")
     }
 
+    /// Which server runs and breakers are kept on, if any.
+    pub(crate) fn store_choice(&self) -> PathBuf {
+        self.state.join("store.json")
+    }
+
     /// What programs said when they were asked what they are.
     pub fn identities(&self) -> PathBuf {
         self.state.join("identities.json")

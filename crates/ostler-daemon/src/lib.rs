@@ -45,6 +45,7 @@ mod snapshot;
 mod start;
 mod startup;
 mod stop;
+pub mod store_choice;
 mod store_thread;
 mod survivors;
 pub mod transcript;

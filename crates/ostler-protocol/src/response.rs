@@ -111,6 +111,9 @@ pub struct DaemonInfo {
     pub since: Timestamp,
     /// Where its state lies.
     pub home: String,
+    /// Where runs and breakers are kept: the address of a server, or `local`.
+    #[serde(default)]
+    pub store: String,
 }
 
 /// A session as users see it.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ostler_daemon::{Home, HomeError};
+use ostler_daemon::{Home, HomeError, store_choice};
 use ostler_hold::{DAEMON_MARK, SESSION_MARK, SocketPath, create_private, detach};
 use ostler_protocol::frame::{self, Frame, FrameError};
 use ostler_protocol::{DaemonInfo, PROTOCOL, Request, Response};
@@ -129,12 +129,31 @@ impl Client {
 
     /// Connects to the daemon, and starts it first if none runs.
     pub(crate) fn connect_or_start(home: &Home) -> Result<Self, CommandError> {
+        Self::connect_or_start_with(home, None)
+    }
+
+    /// Connects to the daemon that keeps runs in this store (see [`store_choice`]), and starts it first if none runs.
+    pub(crate) fn connect_with_store(home: &Home, url: &str) -> Result<Self, CommandError> {
+        let wanted =
+            store_choice::name(url).map_err(|error| CommandError::new(Kind::Usage, error.to_string()))?;
+        let client = Self::connect_or_start_with(home, Some(url))?;
+        if client.daemon.store == wanted {
+            return Ok(client);
+        }
+        let message = format!("the running daemon keeps runs in {}, not in {wanted}", client.daemon.store);
+        Err(CommandError::new(Kind::Usage, message).hint(
+            "run `ostler daemon stop`, then this again; programs under care go on, unfinished runs when their store \
+             is used again",
+        ))
+    }
+
+    fn connect_or_start_with(home: &Home, store: Option<&str>) -> Result<Self, CommandError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(client) = Self::connect(home)? {
                 return Ok(client);
             }
-            start_daemon(home)?;
+            start_daemon(home, store)?;
             if let Some(client) = Self::connect(home)? {
                 return Ok(client);
             }
@@ -220,7 +239,7 @@ pub(crate) fn call_with(
 }
 
 /// Starts a daemon in the background and waits for its word. One that is already there is as good.
-fn start_daemon(home: &Home) -> Result<(), CommandError> {
+fn start_daemon(home: &Home, store: Option<&str>) -> Result<(), CommandError> {
     let cannot = |what: &str, error: &io::Error| {
         CommandError::new(Kind::Unreachable, format!("cannot {what}: {error}"))
             .hint("set OSTLER_HOME to a directory of your own that can be written")
@@ -236,6 +255,9 @@ fn start_daemon(home: &Home) -> Result<(), CommandError> {
     // A daemon that is started from within a session is none of that session's processes.
     command.args(["daemon", "run"]).env("OSTLER_HOME", home.path()).current_dir("/");
     command.env_remove("OSTLER_SESSION").env_remove(SESSION_MARK).env(DAEMON_MARK, "1");
+    if let Some(store) = store {
+        command.env("OSTLER_STORE", store);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     let mut child = detach(&mut command).spawn().map_err(|error| cannot("start the daemon", &error))?;
     let mut word = String::new();

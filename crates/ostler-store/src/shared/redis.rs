@@ -91,6 +91,11 @@ impl RedisShared {
         Ok(Self { link: Arc::new(Link::new(url)?), keys: Keys::new(prefix) })
     }
 
+    /// Where the server is, without user and password.
+    pub fn address(&self) -> String {
+        self.link.address()
+    }
+
     async fn ask<T: redis::FromRedisValue>(&self, cmd: &Cmd) -> Result<T, SharedError> {
         self.link.ask(cmd).await
     }

@@ -75,8 +75,8 @@ pub(crate) struct Run {
     /// [default: 30]
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub(crate) retrying: Option<f64>,
-    /// Where runs and breakers are kept: a server that speaks the Redis protocol, for several machines. It counts when
-    /// the command starts the daemon; `store.url` in config.toml says it for good
+    /// Where runs and breakers are kept: a server that speaks the Redis protocol, for several machines, or `local` for
+    /// ostler's own database. The daemon remembers it; `store.url` in config.toml says it as well
     #[arg(long, value_name = "URL", env = "OSTLER_STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
     /// Print JSON

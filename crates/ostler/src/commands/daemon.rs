@@ -47,8 +47,8 @@ fn tell(daemon: &DaemonInfo, json: bool) -> Result<ExitCode, CommandError> {
     } else {
         let since = output::ago(daemon.since, jiff::Timestamp::now());
         output::print(&format!(
-            "daemon {} (version {}) runs for {since} in {}, {} sessions\n",
-            daemon.pid, daemon.version, daemon.home, daemon.sessions
+            "daemon {} (version {}) runs for {since} in {}, {} sessions, runs are kept at {}\n",
+            daemon.pid, daemon.version, daemon.home, daemon.sessions, daemon.store
         ))?;
     }
     Ok(ExitCode::SUCCESS)

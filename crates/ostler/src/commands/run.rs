@@ -5,14 +5,17 @@ mod progress;
 mod report;
 mod tasks;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use ostler_core::run::Outcome;
+use ostler_daemon::store_choice;
 use ostler_protocol::{OsText, Request, Response, RunCheck, RunInfo, RunRequest};
 use ostler_tasks::{Check, PromptTemplate, Task};
 
 use crate::cli::{OneRun, Run, Runs};
+use crate::client::Client;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
@@ -33,12 +36,30 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, CommandError> {
         .iter()
         .map(|task| request(args, task, &template, &cwd, batch.clone()))
         .collect::<Result<_, _>>()?;
+    use_store(args)?;
     let runs: Vec<RunInfo> = requests.iter().map(begin).collect::<Result<_, _>>()?;
     if args.detach {
         return told(&runs, args.json);
     }
     let ended = following::follow(&runs, args.on_interrupt, args.json)?;
     told_end(&ended, args.json)
+}
+
+/// Has runs kept where the user says, and tells what that is worth where it is not the usual place.
+fn use_store(args: &Run) -> Result<(), CommandError> {
+    let home = client::home()?;
+    let client = match &args.store {
+        Some(url) => Client::connect_with_store(&home, url)?,
+        None => Client::connect_or_start(&home)?,
+    };
+    if args.json || client.daemon.store == store_choice::LOCAL {
+        return Ok(());
+    }
+    let Response::Providers { store, .. } = client::call(&Request::Providers)? else {
+        return Err(super::unexpected());
+    };
+    let _ = writeln!(std::io::stderr(), "[runs are kept at {}: {store}]", client.daemon.store);
+    Ok(())
 }
 
 /// The runs as they are, for whoever does not wait.

@@ -61,7 +61,11 @@ impl Link {
 
     /// Where the server is, without the password.
     pub(super) fn address(&self) -> String {
-        self.client.get_connection_info().addr().to_string()
+        let info = self.client.get_connection_info();
+        match info.redis_settings().db() {
+            0 => info.addr().to_string(),
+            db => format!("{}/{db}", info.addr()),
+        }
     }
 
     async fn connection(&self) -> Result<(u64, MultiplexedConnection), SharedError> {

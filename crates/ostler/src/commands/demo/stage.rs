@@ -103,6 +103,7 @@ impl Stage {
             "PRE_CONTEXT_MAX_LINES",
             "PRE_CONTEXT_TYPES",
             "PRE_CONTEXT_MAX_FILES",
+            "OSTLER_STORE",
         ] {
             command.env_remove(name);
         }

@@ -22,7 +22,10 @@ pub(super) fn follow(
     quiet: bool,
 ) -> Result<Vec<RunInfo>, CommandError> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted.clone());
+    // The first one is noticed here; the second ends this command as it would any other.
+    let sigint = signal_hook::consts::SIGINT;
+    let _ = signal_hook::flag::register_conditional_default(sigint, interrupted.clone());
+    let _ = signal_hook::flag::register(sigint, interrupted.clone());
     let shown = Mutex::new(());
     let many = runs.len() > 1;
     let ended: Vec<Result<RunInfo, CommandError>> = std::thread::scope(|scope| {

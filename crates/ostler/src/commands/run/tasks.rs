@@ -63,6 +63,9 @@ pub(super) fn template(args: &Run) -> Result<PromptTemplate, CommandError> {
 pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
     let mut policy = Policy::default();
     let settings = ostler_daemon::settings::load(&client::home()?, Path::new("/"));
+    if let Some(problem) = settings.problems.first() {
+        return Err(usage(problem).hint("nothing in that file counts until it is right"));
+    }
     policy.pre_context =
         settings.pre_context.with_environment(|name| std::env::var(name).ok()).map_err(usage)?;
     if args.no_pre_context {

@@ -105,3 +105,31 @@ fn a_run_survives_the_end_of_daemon_and_server() {
     assert_eq!(world.breaker("a"), ("open".into(), "quota".into()));
     world.await_quiet();
 }
+
+#[test]
+fn a_store_named_on_the_command_line_is_used_told_and_remembered() {
+    let Some(server) = Server::start() else { return };
+    let world = World::new();
+    world.agent("a", "--status", &["!write one.txt 1 !say done"]);
+    let url = server.url();
+    let args = ["run", "Do it.", "--agent", "a", "--check", "cat one.txt", "--store", &url];
+    let done = world.run(&args);
+    assert!(done.err.contains("every acknowledged write survives"), "{done:?}");
+    done.ok();
+    // The next daemon knows it too, without a word.
+    let known = || world.json(&["runs", "list", "--all", "--json"]).as_array().unwrap().len();
+    assert_eq!(known(), 1);
+    world.home.kill_daemon();
+    assert_eq!(known(), 1);
+    assert!(world.json(&["providers", "--json"])["store"].as_str().unwrap().contains("survives a kill -9"));
+    // A daemon that keeps them elsewhere is not asked to do both.
+    let other = ["run", "Do it.", "--agent", "a", "--store", "local"];
+    world.run(&other).fails(2, &["the running daemon keeps runs in", "not in local", "ostler daemon stop"]);
+    world.run(&["daemon", "stop"]).ok();
+    world.run(&[&other[..], &["--detach"]].concat()).ok();
+    assert_eq!(known(), 1, "one that the server does not know");
+    world.run(&["daemon", "stop"]).ok();
+    assert_eq!(world.json(&["daemon", "start", "--json"])["store"], "local");
+    world.run(&["run", "Do it.", "--store", "http://x"]).fails(2, &["its address must be redis://"]);
+    world.await_quiet();
+}
