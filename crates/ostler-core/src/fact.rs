@@ -190,3 +190,16 @@ pub struct Usage {
     /// Cost in millionths of a US dollar.
     pub cost_micros: u64,
 }
+
+impl Usage {
+    /// The larger one of each.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            cached: self.cached.max(other.cached),
+            output: self.output.max(other.output),
+            cost_micros: self.cost_micros.max(other.cost_micros),
+        }
+    }
+}

@@ -41,6 +41,8 @@ pub struct Check {
     pub limit: Duration,
     /// How much of each of its outputs is kept.
     pub keep: Keep,
+    /// What marks its processes for [`crate::end_marked`]; without it, something that nobody knows.
+    pub mark: Option<String>,
 }
 
 /// What came of a check.
@@ -118,11 +120,9 @@ pub async fn run(check: &Check) -> Result<CheckResult, CheckError> {
     command.env_clear().envs(env.map(|(name, value)| (name, value)));
     command.current_dir(&check.cwd).stdin(Stdio::null());
     let program = command.get_program().to_string_lossy().into_owned();
-    let done = process::run(command, check.limit, check.keep).await.map_err(|source| CheckError::NotRun {
-        program,
-        cwd: check.cwd.clone(),
-        source,
-    })?;
+    let done = process::run(command, check.limit, check.keep, check.mark.clone())
+        .await
+        .map_err(|source| CheckError::NotRun { program, cwd: check.cwd.clone(), source })?;
     Ok(CheckResult { end: done.end, took: done.took, stdout: done.stdout, stderr: done.stderr })
 }
 

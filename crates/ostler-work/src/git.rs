@@ -164,7 +164,7 @@ impl Repository {
     async fn finish(&self, subcommand: &str, command: Command) -> Result<Vec<u8>, GitError> {
         let subcommand = || subcommand.to_owned();
         let keep = Keep { head: MOST, tail: 0 };
-        let done = process::run(command, self.limit, keep).await.map_err(GitError::NotRun)?;
+        let done = process::run(command, self.limit, keep, None).await.map_err(GitError::NotRun)?;
         if !done.end.is_success() {
             let said = done.stderr.text();
             let message =

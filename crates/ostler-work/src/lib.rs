@@ -29,4 +29,4 @@ pub use exclude::Exclude;
 pub use git::GitError;
 pub use kept::{Keep, Kept};
 pub use observe::{Changes, Limits, ObserveError, Renamed, Snapshot, changes, snapshot};
-pub use process::End;
+pub use process::{End, end_marked};

@@ -78,8 +78,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(command: &mut Command) -> io::Result<Self> {
-        let mark = uuid::Uuid::now_v7().to_string();
+    fn start(command: &mut Command, mark: Option<String>) -> io::Result<Self> {
+        let mark = mark.unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
         let child = ostler_hold::detach(command.env(MARK, &mark)).spawn()?;
         let attach = |child: &Child| -> io::Result<(Pid, AsyncFd<OwnedFd>)> {
             let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -118,15 +118,20 @@ impl Running {
     /// Ends the group, and what has left it.
     fn kill(&self) {
         let _ = kill_process_group(self.group, Signal::KILL);
-        let mark = format!("{MARK}={}", self.mark);
-        for _ in 0..ROUNDS {
-            let marked = marked(mark.as_bytes());
-            if marked.is_empty() {
-                return;
-            }
-            for pid in marked {
-                let _ = kill_process(pid, Signal::KILL);
-            }
+        end_marked(&self.mark);
+    }
+}
+
+/// Ends every process that descends from work with this mark, whoever began it.
+pub fn end_marked(mark: &str) {
+    let mark = format!("{MARK}={mark}");
+    for _ in 0..ROUNDS {
+        let marked = marked(mark.as_bytes());
+        if marked.is_empty() {
+            return;
+        }
+        for pid in marked {
+            let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
@@ -154,12 +159,17 @@ fn marked(mark: &[u8]) -> Vec<Pid> {
 ///
 /// When it has ended, what is left of its group is ended too; a process that made itself a session of its own is
 /// let be, unless the time was over or the caller stopped waiting.
-pub(crate) async fn run(mut command: Command, limit: Duration, keep: Keep) -> io::Result<Finished> {
+pub(crate) async fn run(
+    mut command: Command,
+    limit: Duration,
+    keep: Keep,
+    mark: Option<String>,
+) -> io::Result<Finished> {
     let started = Instant::now();
     let (output, writer) = io::pipe()?;
     let (errors, error_writer) = io::pipe()?;
     command.stdout(writer).stderr(error_writer);
-    let mut running = Running::start(&mut command)?;
+    let mut running = Running::start(&mut command, mark)?;
     // It has the ends that the program writes to.
     drop(command);
     let mut output = Stream::new(output, keep)?;

@@ -168,7 +168,7 @@ impl Sandbox {
             self.launcher.split_first().ok_or_else(|| failed(io::Error::other("no launcher")))?;
         let mut command = Command::new(launcher);
         command.args(args).env_clear().current_dir("/").stdin(channel.share().map_err(failed)?);
-        let done = process::run(command, self.limits.wall, self.keep).await.map_err(failed)?;
+        let done = process::run(command, self.limits.wall, self.keep, None).await.map_err(failed)?;
         let end = match (done.end, channel.report().map_err(failed)?) {
             (_, Some(Report::NoNamespaces(_))) => return Ok(None),
             (_, Some(Report::Refused(reason))) => return Err(SandboxError::Refused(reason)),

@@ -104,7 +104,7 @@ impl Run {
 
     /// The agent does no more.
     pub(super) fn stopped(&mut self, stop: Stop, now: Timestamp) -> Vec<Action> {
-        let exited = matches!(stop, Stop::Exited { .. } | Stop::Lost);
+        let exited = matches!(stop, Stop::Exited { .. } | Stop::Ended | Stop::Lost);
         let Phase::Agent { stage, ref mut blocked, .. } = self.phase else {
             if exited {
                 // It ended while its work was looked at: the next attempt needs another one.
@@ -166,7 +166,7 @@ impl Run {
                 let actions = released(agent.provider, agent.probe);
                 self.observe(Then::Switch { exclude: false }, actions, now)
             }
-            (Stop::Exited { .. }, None) => {
+            (Stop::Exited { .. } | Stop::Ended, None) => {
                 let actions = released(agent.provider, agent.probe);
                 self.observe(Then::GiveUp { why: GiveUp::AgentEnded }, actions, now)
             }

@@ -48,6 +48,8 @@ pub enum Stop {
         /// Signal.
         signal: Option<u8>,
     },
+    /// Somebody had it ended.
+    Ended,
     /// It is gone with its terminal, and nobody knows how it ended.
     Lost,
     /// It shows a limit.
@@ -68,7 +70,7 @@ impl Stop {
     /// What speaks against the provider, and until when.
     pub fn evidence(&self) -> Option<(Evidence, Option<Timestamp>)> {
         let (evidence, until) = match *self {
-            Self::Idle { .. } | Self::Blocked { .. } | Self::Lost => return None,
+            Self::Idle { .. } | Self::Blocked { .. } | Self::Ended | Self::Lost => return None,
             Self::TurnFailed { by, failure, until } => (Evidence::TurnFailed { by, failure }, until),
             Self::StatusError => (Evidence::StatusError, None),
             Self::Exited { status, signal } => (Evidence::Exited { status, signal }, None),

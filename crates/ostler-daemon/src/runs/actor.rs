@@ -12,7 +12,7 @@ use ostler_store::NewEvent;
 use ostler_store::shared::{Kind, SharedStore, Swap};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::batch::Place;
 use super::minder::{Given, News};
@@ -64,6 +64,10 @@ pub(super) struct RunActor {
     agents: HashMap<AgentId, Minded>,
     /// Agents that are being started.
     starts: JoinSet<()>,
+    /// Agents that are being ended, and for which nobody has waited yet.
+    stops: Vec<JoinHandle<()>>,
+    /// Checks, helpers and looks at the tree; they end with the run.
+    works: JoinSet<()>,
     turn: Turn,
 }
 
@@ -90,8 +94,20 @@ impl RunActor {
         let (sender, commands) = mpsc::channel(BACKLOG);
         let (info, watcher) = watch::channel(info::info(&record, version));
         let (back, inbox) = mpsc::channel(BACKLOG);
-        let (agents, starts) = (HashMap::new(), JoinSet::new());
-        let actor = Self { shared, record, version, commands, info, back, inbox, agents, starts, turn };
+        let actor = Self {
+            shared,
+            record,
+            version,
+            commands,
+            info,
+            back,
+            inbox,
+            agents: HashMap::new(),
+            starts: JoinSet::new(),
+            stops: Vec::new(),
+            works: JoinSet::new(),
+            turn,
+        };
         (actor, Handle { commands: sender, info: watcher })
     }
 
@@ -100,6 +116,8 @@ impl RunActor {
         if self.record.is_queued() {
             self.wait_for_its_turn().await;
         } else {
+            // Checks outlive a daemon that was killed; they are begun anew.
+            ostler_work::end_marked(&self.record.request.id);
             self.take_up_agent();
             self.handle(Event::Restarted).await;
             self.look_for_agent().await;
@@ -114,10 +132,15 @@ impl RunActor {
                     // The registry holds a sender as long as there is an actor.
                     None => break,
                 },
-                () = until(deadline) => self.handle(Event::Tick).await,
+                () = until(deadline) => {
+                    // Whatever was begun has had its time.
+                    self.works.abort_all();
+                    self.handle(Event::Tick).await;
+                }
                 _ = renewal.tick(), if probe.is_some() => self.renew_probe().await,
             }
         }
+        self.works.shutdown().await;
         self.turn = Turn::Free;
         self.settle().await;
         self.shared.runs.remove(&self.record.request.id);
@@ -306,9 +329,17 @@ impl RunActor {
 
     async fn on_back(&mut self, back: Back) {
         match back {
+            Back::News(News::Event(Event::AgentStopped { agent, stop: stop @ Stop::Exited { .. } })) => {
+                let session = self.record.session_id(agent);
+                let wanted = acts::was_stopped(&self.shared, &session).await;
+                let stop = if wanted { Stop::Ended } else { stop };
+                self.handle(Event::AgentStopped { agent, stop }).await;
+            }
             Back::News(News::Event(event)) => self.handle(event).await,
             Back::News(News::Spent(session, usage)) => {
-                self.record.spent.insert(session, usage);
+                // A session that is gone says nothing of what it has spent.
+                let spent = self.record.spent.entry(session).or_default();
+                *spent = spent.max(usage);
                 let usage = self.record.usage();
                 self.handle(Event::Spent { tokens: usage.input + usage.output }).await;
             }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostler_protocol::{CheckInfo, OsText, RunCheck};
 use ostler_work::Keep;
@@ -11,14 +11,17 @@ use ostler_work::check::{self, Check, CheckCommand};
 /// Characters of a check's output that are recorded.
 const OUTPUT: usize = 4_000;
 
-/// Runs the checks one after the other; the first that fails is not the last, so that all complaints are known.
+/// Runs the checks one after the other, within `limit` together; the first that fails is not the last, so that all
+/// complaints are known.
 pub(super) async fn run(
     checks: &[RunCheck],
     attempt: u32,
     cwd: &Path,
     env: &[(OsText, OsText)],
     limit: Duration,
+    mark: &str,
 ) -> Vec<CheckInfo> {
+    let began = Instant::now();
     let env: Vec<(OsString, OsString)> =
         env.iter().map(|(name, value)| (name.clone().into(), value.clone().into())).collect();
     let mut results = Vec::new();
@@ -27,7 +30,14 @@ pub(super) async fn run(
             RunCheck::Argv(words) => CheckCommand::Argv(words.iter().map(OsString::from).collect()),
             RunCheck::Shell(line) => CheckCommand::Shell(line.clone()),
         };
-        let check = Check { command, cwd: cwd.to_owned(), env: env.clone(), limit, keep: Keep::default() };
+        let check = Check {
+            command,
+            cwd: cwd.to_owned(),
+            env: env.clone(),
+            limit: limit.saturating_sub(began.elapsed()),
+            keep: Keep::default(),
+            mark: Some(mark.to_owned()),
+        };
         let result = check::run(&check).await;
         let (passed, error, output, seconds) = match result {
             Ok(result) => {

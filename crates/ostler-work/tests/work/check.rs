@@ -17,6 +17,7 @@ fn shell(project: &Project, line: &str) -> Check {
         env: std::env::vars_os().collect(),
         limit: Duration::from_secs(30),
         keep: Keep::default(),
+        mark: None,
     }
 }
 
@@ -163,4 +164,20 @@ async fn what_cannot_be_run_is_no_verdict_on_the_work() {
     assert!(error.to_string().contains("no-such-program"), "{error}");
     let error = run(&Check { cwd: project.path("nowhere"), ..shell(&project, "true") }).await.unwrap_err();
     assert!(error.to_string().contains("nowhere"), "{error}");
+}
+
+#[tokio::test]
+async fn marked_work_can_be_ended_by_whoever_comes_later() {
+    let project = Project::plain();
+    let mark = format!("mark-{}", project.dir.path().display());
+    let check =
+        Check { mark: Some(mark.clone()), ..shell(&project, "setsid sleep 600 & echo $! > pid; wait") };
+    let file = project.path("pid");
+    let (done, pid) = tokio::join!(run(&check), async {
+        let pid = contents(&file).await;
+        ostler_work::end_marked(&mark);
+        pid
+    });
+    assert_eq!(done.unwrap().end, End::Signalled(9));
+    assert!(ended(&pid).await);
 }

@@ -5,8 +5,10 @@ use std::time::Duration;
 use ostler_core::run::{Act, AgentId, Changes, Context, Event, Stop};
 use ostler_core::{Proof, SessionName, State, Timestamp};
 use ostler_protocol::{OsText, SendTerms, StartRequest, StartupRequest};
+use ostler_store::Session;
 use ostler_work::Limits;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 use super::super::checks;
 use super::super::helper::{self, Answer, Question};
@@ -17,6 +19,8 @@ use crate::registry::Shared;
 use crate::session::{Command as SessionCommand, SendCommand, SessionHandle};
 use crate::{start, stop};
 
+/// Letters of a task's name in the names of its agents.
+const MAX_TASK: usize = 28;
 /// Size of an agent's terminal.
 const SIZE: (u16, u16) = (120, 40);
 
@@ -24,7 +28,9 @@ impl RunActor {
     /// The request that starts an agent; the same for the same act.
     fn start_request(&self, act: Act, provider: &str) -> StartRequest {
         let request = &self.record.request;
-        let name = format!("{}-{}-{}", request.task, short(&request.id), act.step);
+        // What tells it from others stands at the end of the name, and names are bounded.
+        let task: String = request.task.chars().take(MAX_TASK).collect();
+        let name = format!("{task}-{}-{}", short(&request.id), act.step);
         StartRequest {
             id: self.record.session_id(act),
             program: OsText::from(provider),
@@ -50,7 +56,9 @@ impl RunActor {
         let (shared, back) = (self.shared.clone(), self.back.clone());
         let request = self.start_request(act, provider);
         let id = request.id.clone();
+        let stops = std::mem::take(&mut self.stops);
         self.starts.spawn(async move {
+            settled(stops).await;
             let started = start::start(&shared, request).await;
             let told = match (started, shared.sessions.get(&id)) {
                 (Ok(_), Some(handle)) => Back::Started { agent: act, handle },
@@ -168,18 +176,22 @@ impl RunActor {
         });
     }
 
-    pub(super) fn observe(&self, act: Act) {
+    /// Sees what has changed, when whoever could change more has ended.
+    pub(super) fn observe(&mut self, act: Act) {
         let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
         let (id, before) = (self.record.request.id.clone(), self.record.tree);
-        tokio::spawn(async move {
+        let stops = std::mem::take(&mut self.stops);
+        self.works.spawn(async move {
+            settled(stops).await;
             let exclude = exclude(&shared, &cwd);
             let before = before.and_then(|number| seen(&shared, &id, number));
-            let changes = async {
-                ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
+            // In this order: what comes in between is told twice, and not never.
+            let tree = look(&shared, &id, &cwd, &exclude, act.step).await;
+            let changes = match &before {
+                Some(before) => ostler_work::changes(&cwd, before, &exclude, Limits::default()).await.ok(),
+                None => None,
             };
-            // At the same time: each asks git several times.
-            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, &exclude, act.step));
-            let changes = changes.map(|changes| Changes {
+            let changes = changes.filter(tells).map(|changes| Changes {
                 created: changes.created,
                 modified: changes.updated,
                 deleted: changes.deleted,
@@ -189,19 +201,20 @@ impl RunActor {
         });
     }
 
-    pub(super) fn check(&self, act: Act) {
+    pub(super) fn check(&mut self, act: Act) {
         let (back, cwd) = (self.back.clone(), self.record.cwd());
         let request = &self.record.request;
         let wanted = request.checks.clone();
         let env = environment(&self.shared, &request.id);
         let limit = Duration::from_secs(request.policy.check_secs);
-        tokio::spawn(async move {
-            let results = checks::run(&wanted, act.attempt, &cwd, &env, limit).await;
+        let mark = request.id.clone();
+        self.works.spawn(async move {
+            let results = checks::run(&wanted, act.attempt, &cwd, &env, limit, &mark).await;
             let _ = back.send(Back::Checked { act, results }).await;
         });
     }
 
-    pub(super) fn ask_helper(&self, act: Act, context: Option<Context>, prompt: String) {
+    pub(super) fn ask_helper(&mut self, act: Act, context: Option<Context>, prompt: String) {
         let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
         let request = &self.record.request;
         let question = Question {
@@ -212,7 +225,7 @@ impl RunActor {
             env: environment(&self.shared, &request.id),
             limit: Duration::from_secs(request.policy.helper_secs),
         };
-        tokio::spawn(async move {
+        self.works.spawn(async move {
             let event = match helper::ask(&shared, &cwd, question).await {
                 Ok(Answer { verified, findings }) => Event::HelperAnswered { act, verified, findings },
                 Err(reason) => Event::HelperFailed { act, reason },
@@ -225,22 +238,43 @@ impl RunActor {
         self.agents.remove(&agent);
         let (shared, session) = (self.shared.clone(), self.record.session_id(agent));
         if shared.sessions.get(&session).is_some() {
-            tokio::spawn(async move {
+            self.stops.push(tokio::spawn(async move {
                 if let Err(problem) = stop::stop(&shared, &session, GRACE_MS).await {
                     tracing::warn!(session, problem = problem.message, "an agent of a run is not stopped");
                 }
-            });
+            }));
         }
     }
 }
 
+/// Waits until agents have ended.
+async fn settled(stops: Vec<JoinHandle<()>>) {
+    for stop in stops {
+        let _ = stop.await;
+    }
+}
+
+/// Whether what was seen says anything: that nothing has changed does not where not all was looked at.
+fn tells(changes: &ostler_work::Changes) -> bool {
+    !changes.is_empty() || changes.notes.is_empty()
+}
+
 /// How an agent ended that is not there any more.
 async fn ending(shared: &Shared, session: &str) -> Stop {
-    let id = session.to_owned();
-    let found = shared.store.run(move |store| store.session(&id)).await;
-    let ending = found.ok().flatten().and_then(|session| session.ending);
-    match ending.map(|ending| (ending.status, ending.signal)) {
+    let Some(session) = recorded(shared, session).await else { return Stop::Lost };
+    match session.ending.map(|ending| (ending.status, ending.signal)) {
+        Some(_) if session.stop_requested => Stop::Ended,
         Some((status, signal)) if status.is_some() || signal.is_some() => Stop::Exited { status, signal },
         _ => Stop::Lost,
     }
+}
+
+/// Whether somebody had the agent stopped.
+pub(super) async fn was_stopped(shared: &Shared, session: &str) -> bool {
+    recorded(shared, session).await.is_some_and(|session| session.stop_requested)
+}
+
+async fn recorded(shared: &Shared, session: &str) -> Option<Session> {
+    let id = session.to_owned();
+    shared.store.run(move |store| store.session(&id)).await.ok().flatten()
 }

@@ -1,9 +1,9 @@
 //! What the agent is doing, and how everybody hears of it.
 
 use ostler_agents::Observer;
-use ostler_core::Timestamp;
 use ostler_core::detector::{Action, Event, Memory, Verdict};
 use ostler_core::lifecycle::Phase;
+use ostler_core::{Timestamp, Usage};
 use ostler_screen::{Screen, Signal};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,9 @@ pub(super) struct Remembered {
     /// What was said of late.
     #[serde(default)]
     told: Told,
+    /// What was spent, as far as the transcript was read.
+    #[serde(default)]
+    usage: Usage,
 }
 
 impl Remembered {
@@ -41,7 +44,8 @@ pub(super) fn observer(known: &Known, memory: Option<&str>) -> (Observer, Option
     let remembered = Remembered::read(memory);
     let since = remembered.as_ref().map(|remembered| remembered.since);
     let (memory, conversation) = remembered.map_or_else(Default::default, |remembered| {
-        (Some(remembered.detector), Conversation::resumed(remembered.transcript, remembered.told))
+        let Remembered { detector, transcript, told, usage, .. } = remembered;
+        (Some(detector), Conversation::resumed(transcript, told, usage))
     });
     (Observer::new(book.clone(), *settings, *expectations, memory, clock::steady()), since, conversation)
 }
@@ -104,6 +108,7 @@ impl Actor {
             detector: self.observer.detector().memory(),
             transcript: self.conversation.read.clone(),
             told: self.conversation.told.clone(),
+            usage: self.conversation.usage,
         };
         let Verdict { state, kind, confidence, because, until, .. } = &verdict;
         tracing::info!(session = %self.record.start.name, %state, ?kind, confidence, ?because, "state");

@@ -1,5 +1,7 @@
 //! How runs end.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
 use super::world::World;
@@ -174,4 +176,41 @@ fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
         (!outcome.is_null()).then_some(outcome)
     });
     assert_eq!(outcome, "finished_unchecked");
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_told_before_anything_begins() {
+    let world = World::new();
+    world.agent("a", "--status", &["!say done"]);
+    let file = world.path("home/config/config.toml");
+    fs::write(&file, "[pre_context]\nenabled = false\n[detector]\nsilence_s = 2\n").unwrap();
+    world
+        .run(&["run", "Do it.", "--agent", "a"])
+        .fails(2, &["config.toml:4: detector.silence_s", "nothing in that file counts"]);
+    assert!(world.prompts("a").is_empty());
+}
+
+#[test]
+fn a_check_ends_with_its_run_and_does_not_outlive_a_daemon_for_long() {
+    let world = World::new();
+    world.agent("a", "--status", &["!write one.txt 1 !say done"]);
+    let check = "echo $$ >> ../checks; exec sleep 600";
+    let id =
+        world.run(&["run", "Do it.", "--agent", "a", "--check", check, "--detach"]).ok().trim().to_owned();
+    let checks = |count: usize| {
+        until("the check runs", || {
+            let text = fs::read_to_string(world.path("checks")).ok()?;
+            let pids: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
+            (pids.len() == count).then_some(pids)
+        })
+    };
+    let first = checks(1)[0];
+    world.home.kill_daemon();
+    world.await_state(&id, "checking");
+    let second = checks(2)[1];
+    until("the first one is gone", || (!is_running(first)).then_some(()));
+    assert!(is_running(second));
+    world.run(&["runs", "cancel", &id]).ok();
+    until("the second one is gone", || (!is_running(second)).then_some(()));
+    world.await_quiet();
 }

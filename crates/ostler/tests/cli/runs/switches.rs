@@ -117,3 +117,41 @@ fn words_about_limits_are_no_limits() {
     assert_eq!(reasons(&run), [("a".into(), "idle".into())]);
     assert!(world.run(&["providers"]).ok().contains("no run has had trouble"));
 }
+
+#[test]
+fn agents_of_a_task_with_a_long_name_have_names_of_their_own() {
+    let world = World::new();
+    world.agent("a", "--status", &["!limit 7pm"]).agent("b", "--status", &["!write one.txt 1 !say done"]);
+    let id = "a-name-of-a-task-that-says-all-there-is-to-say-about-it-and-more";
+    let file = world.path("tasks.toml");
+    std::fs::write(
+        &file,
+        format!("[[tasks]]\nid = \"{id}\"\ninstructions = \"Do it.\"\nchecks = [\"cat one.txt\"]\n"),
+    )
+    .unwrap();
+    let run = world.json(&["run", "--task", file.to_str().unwrap(), "--agent", "a,b", "--json"]);
+    assert_eq!(run["state"], "done", "{run:#}");
+    assert_eq!(reasons(&run), [("a".into(), "quota used up".into()), ("b".into(), "idle".into())]);
+}
+
+#[test]
+fn an_agent_that_a_person_stopped_is_blamed_on_nobody() {
+    let world = World::new();
+    world.preset("a").agent("b", "--status", &["!say done"]);
+    // It ends by itself when it is asked to, with a status of its own.
+    let (program, ostler) = (world.path("bin/a"), crate::support::ostler());
+    let script = format!(
+        "#!/bin/sh\ntrap 'kill $child; exit 143' TERM\n{} stand-in --status </dev/tty >/dev/tty & child=$!\nwait\n",
+        ostler.display()
+    );
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let id = world.run(&["run", "!work 60s", "--agent", "a,b", "--detach"]).ok().trim().to_owned();
+    world.await_state(&id, "working");
+    let session = world.json(&["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
+    world.run(&["stop", &session]).ok();
+    let done = world.run(&["runs", "wait", &id, "--json"]);
+    let run: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((done.code, reasons(&run)), (1, vec![("a".into(), "agent was ended".into())]), "{run:#}");
+    assert_eq!(world.breaker("a"), (String::new(), String::new()));
+}
