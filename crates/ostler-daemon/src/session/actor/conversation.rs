@@ -31,7 +31,7 @@ pub(super) struct Conversation {
 impl Conversation {
     /// A conversation that an earlier daemon has read up to here.
     pub(super) fn resumed(read: Option<TailState>, told: Told, usage: Usage) -> Self {
-        Self { read, told, usage, ..Self::default() }
+        Self { read, usage, told, ..Self::default() }
     }
 
     /// What is left of it at the end: what was said of late, and where there may be more.

@@ -1,6 +1,7 @@
 //! How runs end.
 
 use std::fs;
+use std::io::Write;
 
 use serde_json::{Value, json};
 
@@ -212,5 +213,36 @@ fn a_check_ends_with_its_run_and_does_not_outlive_a_daemon_for_long() {
     assert!(is_running(second));
     world.run(&["runs", "cancel", &id]).ok();
     until("the second one is gone", || (!is_running(second)).then_some(()));
+    world.await_quiet();
+}
+
+#[test]
+fn what_was_spent_before_a_daemon_was_killed_still_counts() {
+    let world = World::new();
+    let cwd = world.path("project");
+    let line = |id: u32, tokens: u32| {
+        format!("{}\n", json!({ "type": "spent", "id": id.to_string(), "out": tokens, "cwd": cwd }))
+    };
+    let first = line(1, 70);
+    world.agent("a", "--status", &[&format!("!write chats/one.jsonl {}\\n !work 60s", first.trim())]);
+    world.extend("a", &format!("[config]\ndir = \"~/.a\"\nenv = \"A_HOME\"\n{TRANSCRIPT}"));
+    world.extend(
+        "a",
+        "[[transcript.records]]\nfact = \"used\"\nwhen = { \"/type\" = \"spent\" }\nid = \"/id\"\n",
+    );
+    world.extend("a", "usage = { output = [\"/out\"] }\n");
+    let mut command = world.command(&["run", "Do it.", "--agent", "a", "--detach"]);
+    let id = Done::from(&command.env("A_HOME", &cwd).output().unwrap()).ok().trim().to_owned();
+    let spent = |tokens: u32| {
+        until("the tokens are counted", || {
+            (world.json(&["runs", "show", &id, "--json"])["usage"]["output"] == tokens).then_some(())
+        });
+    };
+    spent(70);
+    world.home.kill_daemon();
+    let mut chat = fs::OpenOptions::new().append(true).open(cwd.join("chats/one.jsonl")).unwrap();
+    chat.write_all(line(2, 5).as_bytes()).unwrap();
+    spent(75);
+    world.run(&["runs", "cancel", &id]).ok();
     world.await_quiet();
 }
