@@ -9,7 +9,7 @@ use ostler_work::Limits;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::super::checks;
-use super::super::helper::{self, Answer, Question};
+use super::super::helper::{self, Question};
 use super::super::minder::{Given, News, mind};
 use super::super::record::{environment, exclude, look, seen, short};
 use super::{BACKLOG, Back, GRACE_MS, Minded, RunActor};
@@ -205,7 +205,8 @@ impl RunActor {
         let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
         let request = &self.record.request;
         let question = Question {
-            agents: request.helper.iter().chain(&request.agents).cloned().collect(),
+            named: request.helper.clone(),
+            agents: request.agents.clone(),
             context: context.map(|context| context.text).unwrap_or_default(),
             task: prompt,
             criteria: request.criteria.clone(),
@@ -213,9 +214,13 @@ impl RunActor {
             limit: Duration::from_secs(request.policy.helper_secs),
         };
         tokio::spawn(async move {
-            let event = match helper::ask(&shared, &cwd, question).await {
-                Ok(Answer { verified, findings }) => Event::HelperAnswered { act, verified, findings },
-                Err(reason) => Event::HelperFailed { act, reason },
+            let event = tokio::select! {
+                answer = helper::ask(&shared, &cwd, question) => match answer {
+                    Ok(answer) => Event::HelperAnswered { act, answer },
+                    Err(reason) => Event::HelperFailed { act, reason },
+                },
+                // The run has ended.
+                () = back.closed() => return,
             };
             let _ = back.send(Back::News(News::Event(event))).await;
         });
