@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::helping::is_contained;
 use super::world::World;
+use crate::support::{is_running, until};
 
 /// A task whose file has a criterion, and perhaps a check that anything passes.
 fn task(world: &World, checked: bool) -> String {
@@ -112,4 +113,32 @@ fn criteria_that_nobody_verifies_are_said_to_be_that() {
             assert_eq!(world.prompts("a").len(), 1);
         }
     }
+}
+
+#[test]
+fn a_helper_that_is_asked_ends_with_its_run() {
+    let world = World::new();
+    world.agent("a", "--status", &["!write out.txt any !say done"]);
+    world.helper("helper", "");
+    let pids = world.path("helper.pid");
+    world.script(
+        "helper",
+        &format!("echo $$ > '{0}.new' && mv '{0}.new' '{0}'; exec sleep 600", pids.display()),
+    );
+    let file = task(&world, true);
+    let args = ["run", "--task", &file, "--agent", "a", "--helper", "helper", "--json", "--detach"];
+    let run = world.json(&args);
+    let run = run["id"].as_str().unwrap();
+    world.await_state(run, "helper");
+    let pid = until("the helper works", || fs::read_to_string(&pids).ok()).trim().parse().unwrap();
+    assert!(is_running(pid));
+    // Whoever comes after the daemon asks again.
+    world.home.kill_daemon();
+    until("the helper is gone with the daemon that asked it", || (!is_running(pid)).then_some(()));
+    fs::remove_file(&pids).unwrap();
+    world.await_state(run, "helper");
+    let pid = until("the helper works again", || fs::read_to_string(&pids).ok()).trim().parse().unwrap();
+    world.run(&["runs", "cancel", run]).ok();
+    until("the helper is gone with its run", || (!is_running(pid)).then_some(()));
+    assert_eq!(world.json(&["runs", "show", run, "--json"])["outcome"]["outcome"], "cancelled");
 }
