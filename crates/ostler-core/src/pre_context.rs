@@ -66,9 +66,11 @@ pub struct Retry<'a> {
 pub struct Helper<'a> {
     /// The attempts so far, the oldest first; nothing is known without.
     pub attempts: &'a [Failed<'a>],
+    /// The last attempt did not fail: what it must have met in words is to be verified.
+    pub unverified: bool,
 }
 
-/// An attempt whose checks failed.
+/// An attempt, and what its checks said if they failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Failed<'a> {
     /// Its number, from 1.
@@ -169,10 +171,8 @@ pub fn helper(helper: &Helper<'_>, settings: &Settings) -> String {
         let mut block = Block::new("--- HELPER AGENT CONTEXT ---");
         let (number, retries) = (last.number, last.number.saturating_sub(1));
         block.line(0, |line| {
-            write_to(
-                line,
-                format_args!("Attempt #{number} ({retries} previous retries) - validation failed"),
-            );
+            let state = if helper.unverified { "criteria not verified" } else { "validation failed" };
+            write_to(line, format_args!("Attempt #{number} ({retries} previous retries) - {state}"));
         });
         // The older an attempt, the sooner it is left out.
         for (rank, attempt) in
@@ -186,7 +186,11 @@ pub fn helper(helper: &Helper<'_>, settings: &Settings) -> String {
             });
         }
         block.line(1, |line| {
-            line.push_str("Generate commands to verify ALL failed criteria from ALL attempts.");
+            line.push_str(if helper.unverified {
+                "Generate commands to verify ALL criteria."
+            } else {
+                "Generate commands to verify ALL failed criteria from ALL attempts."
+            });
         });
         block
     })

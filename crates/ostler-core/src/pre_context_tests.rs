@@ -38,7 +38,7 @@ fn examples() -> [String; 3] {
     );
     let failed = |number, files| Failed { number, files, error: "Test suite failed" };
     let attempts = [failed(1, &modified[..]), failed(2, &created[..1]), failed(3, &[])];
-    [switch, again, helper(&Helper { attempts: &attempts }, &settings)]
+    [switch, again, helper(&Helper { attempts: &attempts, unverified: false }, &settings)]
 }
 
 #[test]
@@ -74,6 +74,22 @@ fn blocks_have_their_exact_form() {
          Attempt 3 touched: no files - error: \"Test suite failed\"\n\
          Task appears stuck in validation loop - try different approach\n\
          Generate commands to verify ALL failed criteria from ALL attempts.\n\
+         --- END CONTEXT ---\n\n"
+    );
+}
+
+#[test]
+fn a_helper_is_not_told_of_a_failure_where_there_is_none() {
+    let files = strings(&["a.txt"]);
+    let attempts =
+        [Failed { number: 1, files: &files, error: "E1" }, Failed { number: 2, files: &files, error: "" }];
+    assert_eq!(
+        helper(&Helper { attempts: &attempts, unverified: true }, &Settings::default()),
+        "--- HELPER AGENT CONTEXT ---\n\
+         Attempt #2 (1 previous retries) - criteria not verified\n\
+         Attempt 1 touched: a.txt - error: \"E1\"\n\
+         Attempt 2 touched: a.txt\n\
+         Generate commands to verify ALL criteria.\n\
          --- END CONTEXT ---\n\n"
     );
 }
@@ -141,7 +157,7 @@ fn what_is_not_known_is_not_said() {
     );
     let one = [Failed { number: 1, files: &[], error: "" }];
     assert_eq!(
-        helper(&Helper { attempts: &one }, &settings),
+        helper(&Helper { attempts: &one, unverified: false }, &settings),
         "--- HELPER AGENT CONTEXT ---\n\
          Attempt #1 (0 previous retries) - validation failed\n\
          Generate commands to verify ALL failed criteria from ALL attempts.\n\
@@ -165,7 +181,7 @@ fn only_three_equal_errors_are_a_loop() {
     for (errors, expected) in table {
         let attempts: Vec<Failed<'_>> =
             (1..).zip(errors).map(|(number, error)| Failed { number, files: &[], error }).collect();
-        let block = helper(&Helper { attempts: &attempts }, &Settings::default());
+        let block = helper(&Helper { attempts: &attempts, unverified: false }, &Settings::default());
         assert_eq!(block.contains("stuck in validation loop"), expected, "{errors:?}");
     }
 }
@@ -235,14 +251,16 @@ fn settings_are_obeyed() {
     let attempts = [1, 2, 3].map(|number| Failed { number, files: &files, error: "e" });
     let told = |helper_max_attempts| {
         let settings = Settings { helper_max_attempts, max_files: 0, ..Settings::default() };
-        helper(&Helper { attempts: &attempts }, &settings).matches("touched: 4 files").count()
+        helper(&Helper { attempts: &attempts, unverified: false }, &settings)
+            .matches("touched: 4 files")
+            .count()
     };
     assert_eq!([0, 1, 2, 3, 9].map(told), [0, 1, 2, 3, 3]);
     let off = Settings { enabled: false, ..Settings::default() };
     assert_eq!(provider_switch(&switch, &off), "");
     let some = Settings { types: vec![Kind::Retry], ..Settings::default() };
     assert_eq!(provider_switch(&switch, &some), "");
-    assert_eq!(helper(&Helper { attempts: &attempts }, &some), "");
+    assert_eq!(helper(&Helper { attempts: &attempts, unverified: false }, &some), "");
     assert_ne!(retry(&Retry { attempt: 2, errors: &files, ..Default::default() }, &some), "");
 }
 
@@ -348,7 +366,7 @@ proptest! {
         check(&retry(&again, &settings), TITLES[1], max_lines)?;
         let attempts: Vec<Failed<'_>> =
             (1..).zip(&errors).map(|(number, error)| Failed { number, files: &created, error }).collect();
-        check(&helper(&Helper { attempts: &attempts }, &settings), TITLES[2], max_lines)?;
+        check(&helper(&Helper { attempts: &attempts, unverified: false }, &settings), TITLES[2], max_lines)?;
     }
 
     #[test]

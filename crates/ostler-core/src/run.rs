@@ -9,8 +9,12 @@
 //! checks that pass make a run done. Checks that fail make another attempt, which is told what failed and what is
 //! there already.
 //!
+//! Where the task has criteria in words, a helper is asked for commands that verify them once the checks pass, or the
+//! agent is finished where there are none. A command of its that fails counts as a check that fails; those that pass
+//! are recorded and make nothing done that is not. Criteria that nobody can verify leave the run as it is without them.
+//!
 //! Everything is bounded: attempts, prompts, changes of provider, waiting, time and tokens. Two things end a run
-//! sooner: the same first error three times in a row (a helper is asked once, and may help), and an attempt that
+//! sooner: the same first error three times in a row (a helper is asked once; what its commands find earns another attempt), and an attempt that
 //! changed nothing and failed as the one before it, for the same prompt would be given again.
 //!
 //! # The shell's part
@@ -23,6 +27,7 @@
 
 mod agent;
 mod event;
+mod inquiry;
 mod judge;
 mod outcome;
 mod phase;
@@ -36,9 +41,9 @@ use serde::{Deserialize, Serialize};
 
 pub use event::{Act, Action, AgentId, Context, Event, Stop};
 pub use outcome::{GiveUp, Outcome};
-pub use phase::{Blocked, Phase, Stage, Then};
+pub use phase::{Blocked, Inquiry, Phase, Stage, Then};
 pub use policy::{MAX_ITERATIONS, Policy};
-pub use record::{Attempt, Changes, HelperRecord, Status, Turn};
+pub use record::{Attempt, Changes, HelperAnswer, HelperRecord, Status, Turn};
 
 use crate::Timestamp;
 use crate::breaker::ProbeId;
@@ -75,6 +80,12 @@ pub struct Run {
     /// Providers that failed in this attempt, since the run last waited for one.
     tried: Vec<String>,
     helper: Option<HelperRecord>,
+    /// Attempts that a helper's answer earned.
+    #[serde(default)]
+    earned: u32,
+    /// What came of the criteria of the present attempt.
+    #[serde(default)]
+    criteria: Option<HelperRecord>,
     /// The actions of the last step.
     outbox: Vec<Action>,
 }
@@ -97,6 +108,8 @@ impl Run {
             agent: None,
             tried: Vec::new(),
             helper: None,
+            earned: 0,
+            criteria: None,
             outbox: Vec::new(),
         }
     }
@@ -179,9 +192,14 @@ impl Run {
         self.tokens
     }
 
-    /// What a helper found, if one was asked.
+    /// What a helper found of attempts that failed in the same way, if one was asked.
     pub fn helper(&self) -> Option<&HelperRecord> {
         self.helper.as_ref()
+    }
+
+    /// What came of the criteria of the last attempt, if it got so far.
+    pub fn criteria(&self) -> Option<&HelperRecord> {
+        self.criteria.as_ref()
     }
 
     /// What all attempts changed together.
@@ -196,7 +214,7 @@ impl Run {
             Phase::Waiting { until } => Some(*until),
             Phase::Agent { blocked: Some(blocked), .. } => Some(blocked.until),
             Phase::Agent { due, .. } => *due,
-            Phase::Observing { due, .. } | Phase::Checking { due } | Phase::AskingHelper { due } => {
+            Phase::Observing { due, .. } | Phase::Checking { due } | Phase::AskingHelper { due, .. } => {
                 Some(*due)
             }
         };
@@ -256,9 +274,8 @@ impl Run {
             Event::ChecksFinished { act, passed, failures } if self.act() == act => {
                 self.checked(passed, failures, now)
             }
-            Event::HelperAnswered { act, verified, findings } if self.act() == act => {
-                let findings = record::bounded_errors(findings);
-                self.helped(HelperRecord::Answered { verified, findings }, now)
+            Event::HelperAnswered { act, answer } if self.act() == act => {
+                self.helped(HelperRecord::Answered(answer.bounded()), now)
             }
             Event::HelperFailed { act, reason } if self.act() == act => {
                 self.helped(HelperRecord::Failed { reason }, now)
@@ -286,14 +303,14 @@ impl Run {
             Phase::Agent { stage, due, .. } => *due = agent::due_at(*stage, policy, now),
             Phase::Observing { due, .. } => *due = now.plus(OBSERVE),
             Phase::Checking { due } => *due = now.plus(Duration::from_secs(policy.check_secs)),
-            Phase::AskingHelper { due } => *due = now.plus(Duration::from_secs(policy.helper_secs)),
+            Phase::AskingHelper { due, .. } => *due = now.plus(Duration::from_secs(policy.helper_secs)),
             Phase::New | Phase::Choosing | Phase::Waiting { .. } | Phase::Ended { .. } => {}
         }
     }
 
     fn tick(&mut self, now: Timestamp) -> Vec<Action> {
         if self.time_up().is_some_and(|up| now >= up) {
-            return self.break_off(GiveUp::Time, now);
+            return self.too_late_to_go_on(now);
         }
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return Vec::new();
@@ -326,6 +343,7 @@ impl Run {
         let number = self.number() + 1;
         let doubted = self.doubted().map(str::to_owned);
         self.attempts.push(Attempt::new(number, now));
+        self.criteria = None;
         self.tried = doubted.into_iter().collect();
         if self.agent.is_some() { self.again(now) } else { self.choose() }
     }

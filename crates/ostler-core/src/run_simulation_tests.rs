@@ -47,6 +47,8 @@ struct World {
     /// What the last checks said, and the prompts that were given before them.
     checked: Option<(bool, u32)>,
     reports: u32,
+    /// How often a helper was asked.
+    asked: u32,
 }
 
 impl World {
@@ -63,6 +65,7 @@ impl World {
             delivered: 0,
             checked: None,
             reports: 0,
+            asked: 0,
         }
     }
 
@@ -70,6 +73,7 @@ impl World {
         let mut flag = || self.dice.one_in(2);
         let (has_checks, helper, fresh_agent, stop_unchanged, bounded) =
             (!flag() || !flag(), flag(), flag(), flag(), flag());
+        let has_criteria = flag();
         Policy {
             max_attempts: 1 + u32::try_from(self.dice.roll(7)).unwrap(),
             max_iterations: 1 + u32::try_from(self.dice.roll(60)).unwrap(),
@@ -77,6 +81,7 @@ impl World {
             time_secs: if bounded { self.dice.roll(20_000) + 1 } else { 0 },
             tokens: if bounded { self.dice.roll(3_000) } else { 0 },
             has_checks,
+            has_criteria,
             helper,
             helper_attempts: u32::try_from(self.dice.roll(3)).unwrap(),
             fresh_agent,
@@ -181,11 +186,19 @@ impl World {
                     vec![Event::ChecksFinished { act, passed, failures }]
                 }
             }
-            Action::AskHelper { .. } => match self.dice.roll(3) {
-                0 => vec![],
-                1 => vec![Event::HelperFailed { act, reason: "no".into() }],
-                _ => vec![Event::HelperAnswered { act, verified: false, findings: vec!["look".into()] }],
-            },
+            Action::AskHelper { .. } => {
+                self.asked += 1;
+                let roll = self.dice.roll(5);
+                let findings = if roll > 2 { vec![format!("look{roll}")] } else { vec![] };
+                match roll {
+                    0 => vec![],
+                    1 => vec![Event::HelperFailed { act, reason: "no".into() }],
+                    _ => {
+                        let answer = HelperAnswer { findings, ..HelperAnswer::default() };
+                        vec![Event::HelperAnswered { act, answer }]
+                    }
+                }
+            }
             _ => Vec::new(),
         }
     }
@@ -305,6 +318,15 @@ fn check_end(seed: u64, run: &Run, world: &World) {
     assert_eq!(world.delivered, run.iterations().0, "seed {seed}: a prompt was given twice, or never");
     assert!(world.reports >= 1, "seed {seed}");
     assert!(run.attempts().iter().all(|attempt| attempt.status != Status::Running), "seed {seed}");
+    let attempts = u32::try_from(run.attempts().len()).unwrap();
+    assert!(
+        world.asked <= attempts + 1,
+        "seed {seed}: a helper is asked once for each attempt, and once more"
+    );
+    if matches!(outcome, Outcome::Done | Outcome::FinishedUnchecked) && run.policy().has_criteria {
+        let found = run.criteria().map(HelperRecord::findings);
+        assert_eq!(found, Some(&[][..]), "seed {seed}: it is not known what came of the criteria");
+    }
     match outcome {
         Outcome::Done => {
             assert_eq!(world.checked, Some((true, world.delivered)), "seed {seed}: done without its checks");

@@ -20,6 +20,8 @@ enum Next {
     Passes,
     Fails(&'static str),
     Helps(&'static str),
+    /// The helper's commands all pass.
+    Verifies,
     NoHelp,
     Spends(u64),
     Cancels,
@@ -31,7 +33,7 @@ enum Next {
 
 use Next::{
     Cancels, Chosen, Fails, Helps, NoHelp, NotStarted, NotSubmitted, Passes, Passing, Ready, Restarts,
-    Resumes, Spends, Stops, Submitted, Tree, Unseen,
+    Resumes, Spends, Stops, Submitted, Tree, Unseen, Verifies,
 };
 
 const IDLE: Next = Stops(Stop::Idle { asks: false });
@@ -92,9 +94,8 @@ impl Play {
                 Unseen => Event::TreeObserved { act, changes: None },
                 Passes => Event::ChecksFinished { act, passed: true, failures: vec![] },
                 Fails(error) => Event::ChecksFinished { act, passed: false, failures: vec![error.into()] },
-                Helps(finding) => {
-                    Event::HelperAnswered { act, verified: false, findings: vec![finding.into()] }
-                }
+                Helps(finding) => Event::HelperAnswered { act, answer: found(&[finding]) },
+                Verifies => Event::HelperAnswered { act, answer: found(&[]) },
                 NoHelp => Event::HelperFailed { act, reason: "it is ill".into() },
                 Spends(tokens) => Event::Spent { tokens },
                 Cancels => Event::Cancelled,
@@ -143,6 +144,12 @@ fn said(action: &Action) -> String {
         Action::StopAgent { .. } => "stop".into(),
         Action::Report { outcome } => format!("report {}", outcome.as_str()),
     }
+}
+
+/// What a helper's commands found.
+fn found(findings: &[&str]) -> HelperAnswer {
+    let findings = findings.iter().map(|finding| (*finding).to_owned()).collect();
+    HelperAnswer { by: "h".into(), passed: vec!["true".into()], findings, ..HelperAnswer::default() }
 }
 
 /// One attempt from the choice to the checks.
@@ -360,7 +367,7 @@ fn idle_before_the_work_and_old_news_change_nothing() {
         Event::TreeObserved { act: play.run.act(), changes: None },
         Event::ChecksFinished { act: old, passed: true, failures: vec![] },
         Event::ChecksFinished { act: play.run.act(), passed: true, failures: vec![] },
-        Event::HelperAnswered { act: play.run.act(), verified: true, findings: vec![] },
+        Event::HelperAnswered { act: play.run.act(), answer: found(&[]) },
         Event::Detached,
         Event::Tick,
     ] {
@@ -392,16 +399,23 @@ fn a_loop_asks_a_helper_once() {
     assert!(context.text.contains("failures:\n- the port is taken\n- same\n"), "{}", context.text);
     let play = play.go(&[Submitted, IDLE, Tree(&["f9"]), Fails("same")]);
     assert_eq!(play.why(), Some(GiveUp::Loop));
-    // With no attempt left, its answer is for people.
-    let play = Play::new(Policy::default()).go(&failing(3)).go(&[Helps("x")]);
-    assert_eq!(play.why(), Some(GiveUp::Loop));
-    assert_eq!(
-        play.run.helper(),
-        Some(&HelperRecord::Answered { verified: false, findings: vec!["x".into()] })
-    );
-    let earned =
-        Play::new(Policy { helper_attempts: 1, ..Policy::default() }).go(&failing(3)).go(&[Helps("x")]);
-    assert_eq!(earned.said.last().unwrap(), "deliver retry");
+    // With no attempt left, its answer earns one, and no more.
+    for max_attempts in [3, 4] {
+        let policy = Policy { max_attempts, ..Policy::default() };
+        let play = Play::new(policy).go(&failing(3)).go(&[Helps("x")]);
+        assert_eq!(play.said.last().unwrap(), "deliver retry");
+        assert_eq!(play.run.helper(), Some(&HelperRecord::Answered(found(&["x"]))));
+        let right = [Submitted, IDLE, Tree(&["f9"]), Passes];
+        assert_eq!(play.go(&right).outcome(), Some(&Outcome::Done));
+    }
+    for (error, why) in [("same", GiveUp::Loop), ("other", GiveUp::Attempts)] {
+        let last = [Helps("x"), Submitted, IDLE, Tree(&["f9"]), Fails(error)];
+        let play = Play::new(Policy::default()).go(&failing(3)).go(&last);
+        assert_eq!((play.why(), play.run.attempts().len()), (Some(why), 4));
+    }
+    // Where none can be earned, it is for people.
+    let none = Policy { helper_attempts: 0, ..Policy::default() };
+    assert_eq!(Play::new(none).go(&failing(3)).go(&[Helps("x")]).why(), Some(GiveUp::Loop));
     for no_help in [NoHelp, Passing(1_800)] {
         let play = Play::new(Policy { max_attempts: 9, ..Policy::default() }).go(&failing(3)).go(&[no_help]);
         assert_eq!(play.why(), Some(GiveUp::Loop));
@@ -610,3 +624,6 @@ fn changes_add_up() {
     let errors = record::bounded_errors(vec!["é".repeat(5_000); 50]);
     assert_eq!((errors.len(), errors[0].chars().count()), (20, 1_000));
 }
+
+#[path = "run_inquiry_tests.rs"]
+mod inquiry;

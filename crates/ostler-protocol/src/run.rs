@@ -120,9 +120,12 @@ pub struct RunInfo {
     pub checks: Vec<CheckInfo>,
     /// What agents were told, the oldest first.
     pub prompts: Vec<PromptInfo>,
-    /// What came of asking a helper, if one was asked.
+    /// What a helper found of attempts that failed in the same way, if one was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub helper: Option<HelperRecord>,
+    /// What came of the criteria of the last attempt, if the task has any and the attempt got so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criteria: Option<HelperRecord>,
     /// What all attempts changed together.
     pub files: Changes,
     /// Changes of provider.

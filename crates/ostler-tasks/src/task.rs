@@ -115,6 +115,7 @@ impl Task {
         let mut policy = settings.clone();
         policy.max_attempts = self.retry.max_attempts;
         policy.has_checks = !self.checks.is_empty();
+        policy.has_criteria = !self.criteria.is_empty();
         if let Some(TimeBudget(time)) = self.budget.time {
             policy.time_secs = time.as_secs();
         }

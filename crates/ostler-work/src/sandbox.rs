@@ -9,7 +9,7 @@
 //!
 //! Where the kernel lacks a part of this, the command is refused: landlock (Linux 5.13) and seccomp must be there.
 //! Namespaces are used where the system allows them; elsewhere the rules are stricter instead
-//! ([`Containment::Rules`]).
+//! ([`Containment::Rules`]), and landlock must be that of Linux 6.2, for older ones let a command empty what it may read.
 //!
 //! # What does not hold
 //!

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
-use super::record::Changes;
+use super::record::{Changes, HelperAnswer};
 use crate::breaker::{Evidence, Limit, ProbeId, Shut};
 use crate::detector::Reporter;
 use crate::pre_context::Kind;
@@ -159,10 +159,8 @@ pub enum Event {
     HelperAnswered {
         /// What was asked.
         act: Act,
-        /// They all passed.
-        verified: bool,
-        /// What they complained of.
-        findings: Vec<String>,
+        /// What came of them.
+        answer: HelperAnswer,
     },
     /// A helper could not help.
     HelperFailed {
@@ -260,8 +258,8 @@ pub enum Action {
         /// Which.
         probe: ProbeId,
     },
-    /// Ask a helper for commands that verify what failed, and run them where they can do no harm; the answer is
-    /// `HelperAnswered` or `HelperFailed`.
+    /// Ask a helper for commands that verify what failed, or what must be true in words, and run them where they can
+    /// do no harm; the answer is `HelperAnswered` or `HelperFailed`.
     AskHelper {
         /// Names the answer.
         act: Act,

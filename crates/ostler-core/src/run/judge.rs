@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::record::{Attempt, Changes, HelperRecord, Status};
-use super::{Action, Context, GiveUp, Outcome, Phase, Run, Then};
+use super::record::{Attempt, Changes, Status};
+use super::{Action, GiveUp, Inquiry, Outcome, Phase, Run, Then};
 use crate::Timestamp;
-use crate::pre_context::{self, Failed, Helper, Kind};
 
 /// Equal first errors in a row that are a loop.
 const LOOP: usize = 3;
@@ -25,10 +24,7 @@ impl Run {
         match then {
             Then::Check { .. } if self.policy.has_checks => self.check(now),
             Then::Check { asks: true } if self.agent.is_some() => self.await_answer(now),
-            Then::Check { .. } => {
-                self.close(Status::Unchecked, Vec::new(), now);
-                self.end(Outcome::FinishedUnchecked, now)
-            }
+            Then::Check { .. } => self.accomplished(now),
             Then::Switch { exclude } => self.switch(exclude, now),
             Then::Retry { error } => self.failed(vec![error], now),
             Then::GiveUp { why } => self.end(Outcome::GivenUp { why }, now),
@@ -47,26 +43,34 @@ impl Run {
             return Vec::new();
         }
         if passed {
-            self.close(Status::Passed, Vec::new(), now);
-            return self.end(Outcome::Done, now);
+            return self.accomplished(now);
         }
         let said = failures.iter().any(|failure| !failure.trim().is_empty());
         self.failed(if said { failures } else { vec!["a check failed and said nothing".into()] }, now)
     }
 
+    /// The attempt is finished, and nothing that verified it failed.
+    pub(super) fn finished(&mut self, now: Timestamp) -> Vec<Action> {
+        let (status, outcome) = if self.policy.has_checks {
+            (Status::Passed, Outcome::Done)
+        } else {
+            (Status::Unchecked, Outcome::FinishedUnchecked)
+        };
+        self.close(status, Vec::new(), now);
+        self.end(outcome, now)
+    }
+
     /// The attempt failed.
-    fn failed(&mut self, errors: Vec<String>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn failed(&mut self, errors: Vec<String>, now: Timestamp) -> Vec<Action> {
         self.close(Status::Failed, errors, now);
-        let time_up = self.policy.time().is_some_and(|time| now >= self.began.plus(time));
-        let why = if time_up {
-            GiveUp::Time
-        } else if self.policy.is_spent(self.tokens) {
-            GiveUp::Tokens
+        let why = if let Some(why) = self.used_up(now) {
+            why
         } else if self.policy.stop_unchanged && self.is_unchanged() {
             GiveUp::Unchanged
         } else if self.is_loop() {
-            if self.policy.helper && self.helper.is_none() {
-                return self.ask_helper(now);
+            // Where its own commands fail, it has said what it has to say.
+            if self.policy.helper && self.helper.is_none() && self.criteria.is_none() {
+                return self.inquire(Inquiry::Failures, now);
             }
             GiveUp::Loop
         } else if self.number() >= self.attempts_allowed() {
@@ -77,7 +81,16 @@ impl Run {
         self.end(Outcome::GivenUp { why }, now)
     }
 
-    fn retry(&mut self, now: Timestamp) -> Vec<Action> {
+    /// The budget that is used up, if one is.
+    pub(super) fn used_up(&self, now: Timestamp) -> Option<GiveUp> {
+        if self.policy.time().is_some_and(|time| now >= self.began.plus(time)) {
+            Some(GiveUp::Time)
+        } else {
+            self.policy.is_spent(self.tokens).then_some(GiveUp::Tokens)
+        }
+    }
+
+    pub(super) fn retry(&mut self, now: Timestamp) -> Vec<Action> {
         let mut actions = if self.policy.fresh_agent { self.stop_agent() } else { Vec::new() };
         actions.extend(self.attempt(now));
         self.outbox.clone_from(&actions);
@@ -85,12 +98,8 @@ impl Run {
     }
 
     /// Attempts that may be made, with those that a helper earned.
-    fn attempts_allowed(&self) -> u32 {
-        let earned = match self.helper {
-            Some(HelperRecord::Answered { .. }) => self.policy.helper_attempts,
-            Some(HelperRecord::Failed { .. }) | None => 0,
-        };
-        self.policy.attempts().saturating_add(earned)
+    pub(super) fn attempts_allowed(&self) -> u32 {
+        self.policy.attempts().saturating_add(self.earned)
     }
 
     /// Whether the next prompt would be the last one again, though that one changed nothing.
@@ -104,58 +113,6 @@ impl Run {
         let last = &self.attempts[self.attempts.len().saturating_sub(LOOP)..];
         let first = last.first().and_then(Attempt::first_error);
         last.len() == LOOP && first.is_some() && last.iter().all(|attempt| attempt.first_error() == first)
-    }
-
-    fn ask_helper(&mut self, now: Timestamp) -> Vec<Action> {
-        let files: Vec<Vec<String>> = self
-            .attempts
-            .iter()
-            .map(|attempt| {
-                let Changes { mut created, modified, .. } = attempt.changes();
-                created.extend(modified);
-                created
-            })
-            .collect();
-        let attempts: Vec<Failed<'_>> = self
-            .attempts
-            .iter()
-            .zip(&files)
-            .map(|(attempt, files)| Failed {
-                number: attempt.number,
-                files,
-                error: attempt.first_error().unwrap_or_default(),
-            })
-            .collect();
-        let text = pre_context::helper(&Helper { attempts: &attempts }, &self.policy.pre_context);
-        let context = (!text.is_empty()).then_some(Context { kind: Kind::Helper, text });
-        let act = self.next_act();
-        let due = now.plus(Duration::from_secs(self.policy.helper_secs));
-        self.go(
-            Phase::AskingHelper { due },
-            vec![Action::AskHelper { act, context, prompt: self.prompt.clone() }],
-        )
-    }
-
-    /// The helper answered, or could not.
-    pub(super) fn helped(&mut self, record: HelperRecord, now: Timestamp) -> Vec<Action> {
-        if !matches!(self.phase, Phase::AskingHelper { .. }) {
-            return Vec::new();
-        }
-        let answered = matches!(record, HelperRecord::Answered { .. });
-        self.helper = Some(record);
-        if answered && self.number() < self.attempts_allowed() {
-            self.retry(now)
-        } else {
-            self.end(Outcome::GivenUp { why: GiveUp::Loop }, now)
-        }
-    }
-
-    /// What a helper found, for the attempts behind it.
-    pub(super) fn findings(&self) -> &[String] {
-        match &self.helper {
-            Some(HelperRecord::Answered { findings, .. }) => findings,
-            Some(HelperRecord::Failed { .. }) | None => &[],
-        }
     }
 
     fn close(&mut self, status: Status, errors: Vec<String>, now: Timestamp) {

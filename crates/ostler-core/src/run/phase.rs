@@ -43,12 +43,26 @@ pub enum Phase {
     AskingHelper {
         /// When it counts as of no help.
         due: Timestamp,
+        /// What about.
+        #[serde(default)]
+        inquiry: Inquiry,
     },
     /// It is over.
     Ended {
         /// How it ended.
         outcome: Outcome,
     },
+}
+
+/// What a helper is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inquiry {
+    /// Attempts that failed in the same way.
+    #[default]
+    Failures,
+    /// The criteria of an attempt that did not fail.
+    Criteria,
 }
 
 /// How far an agent is.

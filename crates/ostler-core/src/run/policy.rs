@@ -42,7 +42,9 @@ pub struct Policy {
     pub helper_secs: u64,
     /// The task has checks: without them nobody can tell whether it is done.
     pub has_checks: bool,
-    /// A helper is asked when attempts fail in the same way again and again.
+    /// The task has criteria in words: a helper is asked for commands that verify them.
+    pub has_criteria: bool,
+    /// A helper is asked for commands that verify criteria, or what fails in the same way again and again.
     pub helper: bool,
     /// Attempts that a helper's answer earns when there are none left.
     pub helper_attempts: u32,
@@ -70,8 +72,9 @@ impl Default for Policy {
             check_secs: 3_600,
             helper_secs: 1_800,
             has_checks: true,
+            has_criteria: false,
             helper: true,
-            helper_attempts: 0,
+            helper_attempts: 1,
             fresh_agent: false,
             stop_unchanged: true,
             pre_context: pre_context::Settings::default(),

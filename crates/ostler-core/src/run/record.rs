@@ -184,22 +184,62 @@ impl Attempt {
     }
 }
 
-/// What a helper found.
+/// What came of the commands that a helper proposed. At least one of them was run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HelperAnswer {
+    /// Who proposed them.
+    pub by: String,
+    /// Commands that succeeded.
+    pub passed: Vec<String>,
+    /// What the others complained of.
+    pub findings: Vec<String>,
+    /// Commands that were not run, and why.
+    pub refused: Vec<String>,
+    /// Who else could not be asked, and why.
+    pub skipped: Vec<String>,
+}
+
+impl HelperAnswer {
+    /// The same with no more than a record can bear.
+    #[must_use]
+    pub(super) fn bounded(self) -> Self {
+        let failed = !self.findings.is_empty();
+        let mut findings = bounded_errors(self.findings);
+        if failed && findings.is_empty() {
+            findings.push("a command failed and said nothing".into());
+        }
+        Self {
+            by: self.by,
+            passed: bounded_errors(self.passed),
+            findings,
+            refused: bounded_errors(self.refused),
+            skipped: bounded_errors(self.skipped),
+        }
+    }
+}
+
+/// What came of asking a helper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum HelperRecord {
     /// Its commands were run.
-    Answered {
-        /// They all passed: the checks themselves may be wrong.
-        verified: bool,
-        /// What they complained of.
-        findings: Vec<String>,
-    },
+    Answered(HelperAnswer),
     /// It could not help.
     Failed {
         /// Why.
         reason: String,
     },
+}
+
+impl HelperRecord {
+    /// What its commands complained of.
+    pub fn findings(&self) -> &[String] {
+        match self {
+            Self::Answered(answer) => &answer.findings,
+            Self::Failed { .. } => &[],
+        }
+    }
 }
 
 /// Errors, fewer and shorter where they are too many or too long.

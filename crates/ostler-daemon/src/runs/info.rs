@@ -1,7 +1,7 @@
 //! A run as users see it.
 
 use ostler_core::Timestamp;
-use ostler_core::run::{GiveUp, Outcome, Phase, Stage};
+use ostler_core::run::{GiveUp, HelperRecord, Inquiry, Outcome, Phase, Run, Stage};
 use ostler_protocol::RunInfo;
 
 use super::record::RunRecord;
@@ -28,6 +28,7 @@ pub(super) fn info(record: &RunRecord, version: u64) -> RunInfo {
         checks: record.checks.clone(),
         prompts: record.prompts.clone(),
         helper: run.helper().cloned(),
+        criteria: run.criteria().cloned(),
         files: run.changes(),
         switches: run.switches(),
         usage: record.usage(),
@@ -63,8 +64,31 @@ fn state(record: &RunRecord) -> (String, String) {
         }
         Phase::Observing { .. } => told("observing", "the work tree is being looked at".into()),
         Phase::Checking { .. } => told("checking", "the checks are running".into()),
-        Phase::AskingHelper { .. } => told("helper", "a helper is being asked".into()),
-        Phase::Ended { outcome } => told(outcome.as_str(), format!("{outcome}{}", next_probe(outcome))),
+        Phase::AskingHelper { inquiry: Inquiry::Failures, .. } => {
+            told("helper", "a helper is being asked".into())
+        }
+        Phase::AskingHelper { inquiry: Inquiry::Criteria, .. } => {
+            told("helper", "a helper is being asked how to verify the criteria".into())
+        }
+        Phase::Ended { outcome } => {
+            told(outcome.as_str(), format!("{outcome}{}{}", next_probe(outcome), criteria(outcome, run)))
+        }
+    }
+}
+
+/// What is known of the criteria of a task that is done or finished.
+fn criteria(outcome: &Outcome, run: &Run) -> String {
+    let only = match outcome {
+        Outcome::Done => "",
+        Outcome::FinishedUnchecked => "only ",
+        Outcome::Blocked { .. } | Outcome::GivenUp { .. } | Outcome::Cancelled => return String::new(),
+    };
+    match run.criteria() {
+        None => String::new(),
+        Some(HelperRecord::Answered(answer)) => {
+            format!("; its criteria were verified {only}by commands that {} proposed", answer.by)
+        }
+        Some(HelperRecord::Failed { .. }) => "; its criteria were not verified".into(),
     }
 }
 

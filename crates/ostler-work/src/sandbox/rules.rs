@@ -40,7 +40,23 @@ pub(super) fn restrict(spec: &Spec) -> Result<Enforced, String> {
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
         return Err("the kernel does not enforce the rules for files (landlock)".into());
     }
+    suffices(spec.containment, effective_abi)?;
     Ok(Enforced { signals: effective_abi >= ABI::V6 })
+}
+
+/// Whether rules of this version are enough for this containment.
+///
+/// Opening a file to read it can empty it, and older rules know reading only. In namespaces, what can be read from
+/// outside is mounted so that nothing can be written; without them, nothing else keeps a readable file whole.
+fn suffices(containment: Containment, rules: ABI) -> Result<(), String> {
+    if containment == Containment::Rules && rules < ABI::V3 {
+        return Err(
+            "this system allows no namespaces, and the rules for files of its kernel (landlock) cannot keep \
+                    files from being emptied; it needs Linux 6.2, or user namespaces"
+                .into(),
+        );
+    }
+    Ok(())
 }
 
 fn rules(spec: &Spec) -> Result<landlock::RestrictionStatus, RulesetError> {
@@ -115,6 +131,23 @@ fn is_at_least(release: &str, version: (u32, u32)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_alone_must_keep_files_from_being_emptied() {
+        let table = [
+            (Containment::Rules, ABI::V1, false),
+            (Containment::Rules, ABI::V2, false),
+            (Containment::Rules, ABI::V3, true),
+            (Containment::Rules, ABI::V6, true),
+            (Containment::Namespaces, ABI::V1, true),
+        ];
+        for (containment, rules, enough) in table {
+            let verdict = suffices(containment, rules);
+            assert_eq!(verdict.is_ok(), enough, "{containment:?} {rules:?}");
+            // Whoever reads the report knows what is missing.
+            assert!(verdict.err().is_none_or(|why| why.contains("landlock") && why.contains("Linux 6.2")));
+        }
+    }
 
     #[test]
     fn versions_of_the_kernel_are_compared_by_number() {

@@ -66,7 +66,8 @@ async fn toolchains_in_the_home_are_shown_and_nothing_else_of_it() {
         let tools = world.home.path().join(".cargo/bin");
         fs::create_dir_all(&tools).unwrap();
         fs::write(tools.join("cargo"), "#!/bin/sh\necho cargo 1.0\n").unwrap();
-        fs::set_permissions(tools.join("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+        // Whoever the sandbox runs as, the mode does not keep it from writing.
+        fs::set_permissions(tools.join("cargo"), fs::Permissions::from_mode(0o757)).unwrap();
         fs::write(world.home.path().join(".cargo/credentials.toml"), "token").unwrap();
         let refused = World::refused(world.run(&["cargo", "--version"]).await);
         assert!(refused.contains("cargo is not found"), "{refused}");
@@ -80,10 +81,13 @@ async fn toolchains_in_the_home_are_shown_and_nothing_else_of_it() {
                  for $how ('>', '>>', '+<') { print 'ESCAPED' if open(F, $how, \"$outside/.cargo/bin/cargo\"); }
                  print 'ESCAPED' if chmod 0777, \"$outside/.cargo/bin/cargo\";
                  print 'ESCAPED' if open(F, \"$outside/.cargo/bin/cargo\") && chmod(0777, *F);
+                 sysopen(F, \"$outside/.cargo/bin/cargo\", 01000);
                  print 'ESCAPED' if unlink \"$outside/.cargo/bin/cargo\"; print 'tried'",
             )
             .await;
-        assert_eq!(fs::metadata(tools.join("cargo")).unwrap().permissions().mode() & 0o777, 0o755);
+        let tool = fs::metadata(tools.join("cargo")).unwrap();
+        assert_eq!(tool.permissions().mode() & 0o777, 0o757);
+        assert!(tool.len() > 0, "opened to be read, and emptied (O_TRUNC)");
     }
 }
 

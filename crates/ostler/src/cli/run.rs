@@ -29,7 +29,7 @@ pub(crate) struct Run {
     /// A file of tasks, TOML or JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
-    /// How often it is tried
+    /// How often it is tried; what a helper finds of a failure that repeats earns one attempt more [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) max_attempts: Option<u32>,
     /// Give up after this many seconds
@@ -59,7 +59,8 @@ pub(crate) struct Run {
     /// Trust this folder, now and later: dialogs that ask for it are answered so
     #[arg(long)]
     pub(crate) trust: bool,
-    /// The agent that is asked how to verify what fails again and again [default: the first that can be asked]
+    /// The agent that is asked for commands that verify the criteria of a task, or what fails again and again; they run
+    /// in a sandbox [default: the first of the agents that can be asked without a terminal]
     #[arg(long, value_name = "AGENT")]
     pub(crate) helper: Option<String>,
     /// The template of the prompt (minijinja)

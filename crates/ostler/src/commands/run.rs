@@ -1,6 +1,7 @@
 //! `ostler run`
 
 mod following;
+mod helping;
 mod progress;
 mod report;
 mod tasks;

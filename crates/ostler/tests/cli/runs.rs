@@ -1,5 +1,6 @@
 //! Tasks given to stand-in agents.
 
+mod criteria;
 mod ends;
 mod helping;
 mod kills;

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::super::checks;
-use super::super::helper::{self, Answer, Question};
+use super::super::helper::{self, Question};
 use super::super::minder::{Given, News, mind};
 use super::super::record::{environment, exclude, look, seen, short};
 use super::{BACKLOG, Back, GRACE_MS, Minded, RunActor};
@@ -218,7 +218,8 @@ impl RunActor {
         let (shared, back, cwd) = (self.shared.clone(), self.back.clone(), self.record.cwd());
         let request = &self.record.request;
         let question = Question {
-            agents: request.helper.iter().chain(&request.agents).cloned().collect(),
+            named: request.helper.clone(),
+            agents: request.agents.clone(),
             context: context.map(|context| context.text).unwrap_or_default(),
             task: prompt,
             criteria: request.criteria.clone(),
@@ -227,7 +228,7 @@ impl RunActor {
         };
         self.works.spawn(async move {
             let event = match helper::ask(&shared, &cwd, question).await {
-                Ok(Answer { verified, findings }) => Event::HelperAnswered { act, verified, findings },
+                Ok(answer) => Event::HelperAnswered { act, answer },
                 Err(reason) => Event::HelperFailed { act, reason },
             };
             let _ = back.send(Back::News(News::Event(event))).await;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use ostler_core::run::{Changes, HelperRecord, Stop};
+use ostler_core::run::{Changes, Stop};
 use ostler_protocol::RunInfo;
+
+use super::helping;
 
 /// A run in one line.
 pub(super) fn line(run: &RunInfo) -> String {
@@ -29,18 +31,7 @@ pub(super) fn report(run: &RunInfo) -> String {
             let _ = writeln!(text, "    {error}");
         }
     }
-    match &run.helper {
-        Some(HelperRecord::Failed { reason }) => {
-            let _ = writeln!(text, "  the helper could not help: {reason}");
-        }
-        Some(HelperRecord::Answered { findings, .. }) if findings.is_empty() => {
-            text.push_str("  the helper's commands found nothing wrong; look at the checks\n");
-        }
-        Some(HelperRecord::Answered { findings, .. }) => {
-            let _ = writeln!(text, "  the helper's commands found: {}", findings.join("; "));
-        }
-        None => {}
-    }
+    helping::tell(run, &mut text);
     let Changes { created, modified, deleted, more } = &run.files;
     for (word, files) in [("created", created), ("modified", modified), ("deleted", deleted)] {
         if !files.is_empty() {

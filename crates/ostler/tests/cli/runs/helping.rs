@@ -1,23 +1,10 @@
 //! A helper is asked what nobody gets right.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::World;
 
 const CHECK: &str = "grep -q good out.txt || { echo 'error: it is bad' >&2; exit 1; }";
-
-/// An agent that is asked without a terminal: it keeps what it was told, and says what it is to say.
-fn helper(world: &World, says: &str) {
-    let (told, program) = (world.path("told.txt"), world.path("bin/helper"));
-    let line = format!("printf '%s' \"$2\" > '{}'\ncat <<'END'\n{says}\nEND\n", told.display());
-    fs::write(&program, format!("#!/bin/sh\n{line}")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let preset = "run.command = \"helper\"\nheadless.args = [\"-p\", \"{prompt}\"]\n";
-    fs::write(world.path("home/config/agents/helper.toml"), preset).unwrap();
-}
 
 /// An agent that is wrong in another way each time, until it is told what a helper found.
 fn stubborn(world: &World) {
@@ -26,21 +13,32 @@ fn stubborn(world: &World) {
     world.scripted("a", "--status", &json!([right, wrong(1), wrong(2), wrong(3)]));
 }
 
+/// A system that cannot contain a command does not run it.
+pub(super) fn is_contained(run: &Value) -> bool {
+    ["helper", "criteria"]
+        .iter()
+        .all(|record| !run[record]["reason"].as_str().is_some_and(|reason| reason.contains("landlock")))
+}
+
 #[test]
-fn what_a_helpers_commands_find_is_told_to_the_next_attempt() {
+fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
     let world = World::new();
     stubborn(&world);
-    helper(&world, "Here:\n[[\"grep\", \"-c\", \"good\", \"out.txt\"], [\"true\"]]");
-    let args = ["--agent", "a", "--helper", "helper", "--check", CHECK, "--max-attempts", "4"];
+    world.helper(
+        "helper",
+        "Here:\n[[\"grep\", \"-c\", \"good\", \"out.txt\"], [\"true\"], [\"no-such-program\"]]",
+    );
+    let args = ["--agent", "a", "--helper", "helper", "--check", CHECK];
     let done = world.run(&[&["run", "Do it.", "--json"], &args[..]].concat());
-    let run: serde_json::Value = serde_json::from_str(&done.out).unwrap();
-    // A system that cannot contain a command does not run it.
-    if run["helper"]["reason"].as_str().is_some_and(|reason| reason.contains("landlock")) {
+    let run: Value = serde_json::from_str(&done.out).unwrap();
+    if !is_contained(&run) {
         return;
     }
     assert_eq!((done.code, &run["state"]), (0, &json!("done")), "{run:#}");
+    assert_eq!(run["attempts"].as_array().unwrap().len(), 4, "one more than there are");
     assert_eq!(run["helper"]["findings"], json!(["grep -c good out.txt: 0"]));
-    let told = fs::read_to_string(world.path("told.txt")).unwrap();
+    assert_eq!((&run["helper"]["by"], &run["helper"]["passed"]), (&json!("helper"), &json!(["true"])));
+    let told = world.told("helper");
     let block = "\n--- HELPER AGENT CONTEXT ---\nAttempt #3 (2 previous retries) - validation failed\n\
                  Attempt 2 touched: out.txt - error: \"error: it is bad\"\n\
                  Attempt 3 touched: out.txt - error: \"error: it is bad\"\n\
@@ -50,16 +48,66 @@ fn what_a_helpers_commands_find_is_told_to_the_next_attempt() {
     let last = world.prompts("a").pop().unwrap();
     assert!(last.contains("failures:\n- grep -c good out.txt: 0\n- error: it is bad\n"), "{last}");
     let shown = world.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
-    assert!(shown.contains("the helper's commands found: grep -c good out.txt: 0"), "{shown}");
+    for text in [
+        "  the helper's commands found: grep -c good out.txt: 0\n",
+        "    not run: no-such-program: no-such-program is not found among the programs",
+        "    asked: helper\n",
+    ] {
+        assert!(shown.contains(text), "{text:?} is not in {shown}");
+    }
 }
 
 #[test]
 fn a_helper_of_no_use_is_told_of() {
     let world = World::new();
     stubborn(&world);
-    helper(&world, "I would look at it.");
-    let args = ["--agent", "a", "--helper", "helper", "--check", CHECK, "--max-attempts", "4"];
+    world.helper("helper", "I would look at it.");
+    let args = ["--agent", "a", "--helper", "helper", "--check", CHECK];
     let done = world.run(&[&["run", "Do it."], &args[..]].concat());
-    assert!(done.out.contains("the helper could not help: its answer has no JSON array"), "{done:?}");
+    assert!(done.out.contains("the helper could not help: helper: its answer has no JSON array"), "{done:?}");
     done.fails(1, &["fail in the same way again and again"]);
+    assert_eq!(world.prompts("a").len(), 3);
+}
+
+#[test]
+fn whoever_can_be_asked_is_and_the_others_are_told_of() {
+    let world = World::new();
+    world.agent("limited", "", &["!limit 7pm"]);
+    stubborn(&world);
+    world
+        .preset("missing")
+        .helper("broken", "")
+        .helper("good", "[[\"true\"]]")
+        .helper("unasked", "[[\"true\"]]");
+    let headless = "[headless]\nargs = [\"-p\", \"{prompt}\"]\n";
+    world.extend("limited", headless).extend("missing", headless);
+    world.script("broken", "echo 'error: no credit' >&2; exit 3");
+    let agents = "limited,a,missing,broken,good,unasked";
+    let done = world.run(&["run", "Do it.", "--json", "--agent", agents, "--check", CHECK]);
+    let run: Value = serde_json::from_str(&done.out).unwrap();
+    if !is_contained(&run) {
+        return;
+    }
+    assert_eq!((done.code, &run["helper"]["by"]), (0, &json!("good")), "{run:#}");
+    let skipped: Vec<&str> =
+        run["helper"]["skipped"].as_array().unwrap().iter().map(|why| why.as_str().unwrap()).collect();
+    let expected = [
+        "limited: quota used up, until ",
+        "a: it cannot be asked without a terminal",
+        "missing: no program called \"missing\"",
+        "broken: it ended with exit status: 3: error: no credit",
+    ];
+    assert_eq!(skipped.len(), expected.len(), "{skipped:?}");
+    for (skipped, expected) in skipped.iter().zip(expected) {
+        assert!(skipped.starts_with(expected), "{skipped}");
+    }
+    let shown = world.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
+    assert!(
+        shown.contains("    asked: good\n    not asked, or of no help: limited: quota used up"),
+        "{shown}"
+    );
+    // One that is named is asked alone.
+    let alone = world.task(1, &["--agent", "a,good", "--helper", "broken", "--check", CHECK]);
+    let reason = alone["helper"]["reason"].as_str().unwrap();
+    assert_eq!(reason, "broken: it ended with exit status: 3: error: no credit");
 }

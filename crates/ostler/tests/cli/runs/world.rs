@@ -77,9 +77,7 @@ impl World {
         let line = format!(
             "exec {ostler} stand-in --word-pace 1 {flags} --script {play} --log \"$PWD.{name}.log\" \"$@\""
         );
-        let program = self.path("bin").join(name);
-        fs::write(&program, format!("#!/bin/sh\n{line}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        self.script(name, &line);
         self.preset(name)
     }
 
@@ -88,6 +86,27 @@ impl World {
         let file = self.path("home/config/agents").join(format!("{name}.toml"));
         fs::write(file, PRESET.replace("@NAME@", name)).unwrap();
         self
+    }
+
+    /// An agent that is asked without a terminal: it keeps what it was told, and says what it is to say.
+    pub(super) fn helper(&self, name: &str, says: &str) -> &Self {
+        let told = self.path(&format!("{name}.told"));
+        self.script(name, &format!("printf '%s' \"$2\" > '{}'\ncat <<'END'\n{says}\nEND", told.display()));
+        let preset = format!("run.command = \"{name}\"\nheadless.args = [\"-p\", \"{{prompt}}\"]\n");
+        fs::write(self.path("home/config/agents").join(format!("{name}.toml")), preset).unwrap();
+        self
+    }
+
+    /// What a helper was told last.
+    pub(super) fn told(&self, name: &str) -> String {
+        fs::read_to_string(self.path(&format!("{name}.told"))).unwrap()
+    }
+
+    /// A program on the path.
+    pub(super) fn script(&self, name: &str, lines: &str) {
+        let program = self.path("bin").join(name);
+        fs::write(&program, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Adds to what is known of an agent.
