@@ -106,6 +106,7 @@ impl Daemon {
         create_private(home.path()).map_err(unusable)?;
         let lock = take_lock(&home)?;
         create_private(&home.sessions()).map_err(unusable)?;
+        let owner = runs::Owner::of(&home).map_err(unusable)?;
         let record = home.database();
         let unreadable = |source| StartupError::Store { record: record.clone(), source };
         let mut store = Store::open(&record).map_err(unreadable)?;
@@ -126,6 +127,7 @@ impl Daemon {
         let shared = Shared {
             common: server.map_or_else(|| AnyShared::Own(store.clone()), AnyShared::Redis),
             runs: Runs::default(),
+            owner,
             breakers: Arc::default(),
             store,
             epoch,
