@@ -226,7 +226,8 @@ fn what_may_be_the_trouble_of_a_machine_shuts_that_machine_out() {
         let work = key.clone().with_account(Some("work".into()));
         tell(&mut breakers, &key, "here", failed(evidence), None, at(0));
         let asked = [(&key, "here"), (&key, "there"), (&work, "here")];
-        let lets = asked.map(|(key, host)| breakers.clone().choose(&[key.clone()], host, &[], at(0)).is_ok());
+        let lets = asked
+            .map(|(key, host)| breakers.clone().choose(std::slice::from_ref(key), host, &[], at(0)).is_ok());
         assert_eq!(lets, expected, "{evidence:?}");
         assert_eq!(breakers.iter().count(), 1, "{evidence:?}");
     }
