@@ -187,6 +187,11 @@ impl Daemon {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     async fn park(&self) {
         let parking = async {
             for handle in self.shared.sessions.all() {

@@ -304,3 +304,7 @@ pub(crate) fn trouble(error: &SharedError) -> Problem {
     Problem::new(ErrorKind::Storage, format!("the shared store: {error}"))
         .hint("runs go on with what is known; check the server, or --store")
 }
+
+#[cfg(test)]
+#[path = "runs_tests.rs"]
+mod tests;

@@ -1,8 +1,10 @@
 //! Tasks given to stand-in agents.
 
+mod accounts;
 mod ends;
 mod helping;
 mod kills;
+mod owners;
 mod shared;
 mod switches;
 mod trees;
