@@ -115,3 +115,7 @@ impl Breaker {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "sides_tests.rs"]
+mod tests;

@@ -17,8 +17,8 @@ fn with_accounts(world: &World, name: &str, one: &str, others: &str) {
         fs::read_to_string(&preset).unwrap().replace("[run]\n", "[run]\nkeys = [\"A_TOKEN\", \"A_KEY\"]\n");
     fs::write(preset, text + "\n[config]\nenv = \"A_HOME\"\n").unwrap();
     let program = world.path("bin").join(name);
-    let test = r#"[ "$A_KEY" = sk-one ] || [ "$A_HOME" = /elsewhere ]"#;
-    fs::write(&program, format!("#!/bin/sh\n{test} && exec {one} \"$@\"\nexec {others} \"$@\"\n")).unwrap();
+    let is_one = r#"[ "$A_KEY" = sk-one ] || [ "$A_HOME" = /elsewhere ]"#;
+    fs::write(&program, format!("#!/bin/sh\n{is_one} && exec {one} \"$@\"\nexec {others} \"$@\"\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 

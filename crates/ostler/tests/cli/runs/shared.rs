@@ -51,8 +51,10 @@ impl Server {
     /// Asks the server something whose answer is one string or one number.
     fn ask(&self, words: &[&str]) -> String {
         let mut stream = UnixStream::connect(self.dir.path().join("socket")).unwrap();
-        let parts: String = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
-        write!(stream, "*{}\r\n{parts}", words.len()).unwrap();
+        write!(stream, "*{}\r\n", words.len()).unwrap();
+        for word in words {
+            write!(stream, "${}\r\n{word}\r\n", word.len()).unwrap();
+        }
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
