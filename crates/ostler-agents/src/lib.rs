@@ -8,6 +8,7 @@
 //! A [`Registry`] holds all presets. From a preset and the version at hand comes a [`RuleBook`], and with it a
 //! [`Reader`] says what a screen shows: [`Region`]s keep rules from taking quoted text for the real thing.
 
+mod account;
 pub mod choice;
 pub mod context;
 mod headless;

@@ -85,6 +85,8 @@ pub struct Run {
     pub processes: Vec<String>,
     /// Files that it leaves in a project for itself, as `.gitignore` names them: no work of its own.
     pub scratch: Vec<String>,
+    /// Environment variables that have a key or a token of an account, the one that goes before the others first.
+    pub keys: Vec<String>,
     /// How to tell that the program is really this agent.
     pub identity: Option<Identity>,
 }

@@ -2,7 +2,9 @@
 //!
 //! # Theory of operation
 //!
-//! There is one breaker for each provider and account. It is closed while the provider works. Structured
+//! There is one breaker for each provider and account, and one for what each machine has of them: its login, its
+//! program, its network. An agent is used if both let it through ([`Side`]), and evidence counts for one of them: a machine that
+//! is not logged in shuts nobody else out. A breaker is closed while the provider works. Structured
 //! evidence against the provider opens it ([`Evidence`] has no variant for text), until the time at which the
 //! provider said that its limit ends, or else for a time that grows from rung to rung of a ladder. When that time has
 //! come, one probe is let through, and the breaker is half open: whoever asks meanwhile is refused. What becomes
@@ -18,6 +20,7 @@
 mod choice;
 mod evidence;
 mod record;
+mod sides;
 
 use std::time::Duration;
 
@@ -25,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use choice::{Breakers, Choice, Key, Shut, Stored};
 pub use evidence::{Evidence, Limit, Reason};
+pub use sides::{News, Probes, Side};
 
 use crate::Timestamp;
 

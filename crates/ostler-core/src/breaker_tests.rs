@@ -161,30 +161,33 @@ fn what_was_under_way_before_decides_nothing() {
 fn providers_are_chosen_by_priority() {
     let mut breakers = Breakers::default();
     let keys = ["a", "b"].map(Key::of);
-    assert_eq!(breakers.choose(&keys, &[], at(0)), Ok(Choice { key: Key::of("a"), probe: None }));
+    assert_eq!(breakers.choose(&keys, "h", &[], at(0)), Ok(Choice { key: Key::of("a"), probe: None }));
     let fail = |until| {
         move |breaker: &mut Breaker, settings: &Settings| {
             breaker.failed(&hook(Failure::Quota), until, None, settings, at(0));
         }
     };
     assert!(breakers.change(&keys[0], fail(Some(at(30)))).is_some());
-    assert_eq!(breakers.choose(&keys, &[], at(1)), Ok(Choice { key: Key::of("b"), probe: None }));
+    assert_eq!(breakers.choose(&keys, "h", &[], at(1)), Ok(Choice { key: Key::of("b"), probe: None }));
     let excluding = ["b".to_owned()];
     let shut = |provider: &str, until| Shut { provider: provider.into(), reason: Reason::Quota, until };
-    assert_eq!(breakers.choose(&keys, &excluding, at(1)), Err(vec![shut("a", at(30))]));
+    assert_eq!(breakers.choose(&keys, "h", &excluding, at(1)), Err(vec![shut("a", at(30))]));
     assert!(breakers.change(&keys[1], fail(None)).is_some());
     assert_eq!(
-        breakers.choose(&keys, &excluding, Timestamp(1)),
+        breakers.choose(&keys, "h", &excluding, Timestamp(1)),
         Err(vec![shut("a", at(30)), shut("b", at(1))])
     );
-    assert_eq!(breakers.choose(&keys, &[], Timestamp(1)), Err(vec![shut("a", at(30)), shut("b", at(1))]));
+    assert_eq!(
+        breakers.choose(&keys, "h", &[], Timestamp(1)),
+        Err(vec![shut("a", at(30)), shut("b", at(1))])
+    );
     assert_eq!(breakers.deadline(), Some(at(1)));
-    assert_eq!(breakers.choose(&keys, &[], at(1)).unwrap().probe, Some(ProbeId(1)));
-    assert_eq!(breakers.choose(&keys, &[], at(2)), Err(vec![shut("a", at(30)), shut("b", at(11))]));
-    let other_account = Key { account: Some("work".into()), ..Key::of("a") };
-    assert_eq!(breakers.choose(&[other_account], &[], at(2)).unwrap().probe, None);
+    assert_eq!(breakers.choose(&keys, "h", &[], at(1)).unwrap().probe, Probes::new(Some(ProbeId(1)), None));
+    assert_eq!(breakers.choose(&keys, "h", &[], at(2)), Err(vec![shut("a", at(30)), shut("b", at(11))]));
+    let other_account = Key::of("a").with_account(Some("work".into()));
+    assert_eq!(breakers.choose(&[other_account], "h", &[], at(2)).unwrap().probe, None);
     assert_eq!(breakers.change(&keys[1], |_, _| {}), None);
-    assert_eq!(breakers.choose(&[], &[], at(2)), Err(vec![]));
+    assert_eq!(breakers.choose(&[], "h", &[], at(2)), Err(vec![]));
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn a_store_in_trouble_shuts_nobody_out() {
     breakers.learn(unknown.clone(), Stored::Unavailable);
     assert_eq!(breakers.get(&known), open, "what was last known holds");
     assert_eq!(breakers.get(&unknown).state(), State::Closed);
-    assert_eq!(breakers.choose(&[known.clone(), unknown.clone()], &[], at(1)).unwrap().key, unknown);
+    assert_eq!(breakers.choose(&[known.clone(), unknown.clone()], "h", &[], at(1)).unwrap().key, unknown);
     breakers.learn(known.clone(), Stored::Absent);
     assert_eq!(breakers.get(&known).state(), State::Closed);
 }

@@ -46,7 +46,7 @@ pub use policy::{MAX_ITERATIONS, Policy};
 pub use record::{Attempt, Changes, HelperAnswer, HelperRecord, Status, Turn};
 
 use crate::Timestamp;
-use crate::breaker::ProbeId;
+use crate::breaker::Probes;
 
 /// How long a look at the work tree may take.
 const OBSERVE: Duration = Duration::from_mins(2);
@@ -55,7 +55,7 @@ const OBSERVE: Duration = Duration::from_mins(2);
 struct Agent {
     id: AgentId,
     provider: String,
-    probe: Option<ProbeId>,
+    probe: Option<Probes>,
 }
 
 /// A task with all its attempts.
@@ -173,7 +173,7 @@ impl Run {
     }
 
     /// The probe that its agent is, to be renewed while it works.
-    pub fn probe(&self) -> Option<ProbeId> {
+    pub fn probe(&self) -> Option<Probes> {
         self.agent.as_ref().and_then(|agent| agent.probe)
     }
 

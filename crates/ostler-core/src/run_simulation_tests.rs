@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use proptest::prelude::*;
 
 use super::*;
-use crate::breaker::{Breaker, Breakers, Choice, Evidence, Key, Limit, State};
+use crate::breaker::{Breakers, Choice, Evidence, Key, Limit, News, Probes, Side, State};
 use crate::detector::Reporter;
 use crate::{Asking, Failure};
 
@@ -34,6 +34,9 @@ impl Dice {
         self.roll(sides) == 0
     }
 }
+
+/// The machine that the runs are on.
+const HOST: &str = "here";
 
 struct World {
     dice: Dice,
@@ -100,19 +103,15 @@ impl World {
             | Action::RunChecks { act }
             | Action::AskHelper { act, .. } => *act,
             Action::TripBreaker { provider, evidence, until, probe } => {
-                let now = self.now;
-                self.breaker(provider, |breaker, settings| {
-                    breaker.failed(evidence, *until, *probe, settings, now);
-                });
+                self.tell(provider, News::Failed { evidence: *evidence, until: *until }, *probe);
                 return Vec::new();
             }
             Action::CloseBreaker { provider, began } => {
-                self.breaker(provider, |breaker, _| breaker.succeeded(*began));
+                self.tell(provider, News::Succeeded { began: *began }, None);
                 return Vec::new();
             }
             Action::ReleaseProbe { provider, probe } => {
-                let now = self.now;
-                self.breaker(provider, |breaker, _| breaker.release(*probe, now));
+                self.tell(provider, News::Nothing, Some(*probe));
                 return Vec::new();
             }
             Action::StopAgent { agent } => {
@@ -132,14 +131,20 @@ impl World {
         events
     }
 
-    fn breaker(&mut self, provider: &str, change: impl FnOnce(&mut Breaker, &crate::breaker::Settings)) {
-        let _ = self.breakers.change(&Key::of(provider), change);
+    fn tell(&mut self, provider: &str, news: News, probes: Option<Probes>) {
+        let now = self.now;
+        for side in Side::BOTH {
+            let key = Key::of(provider).on(side, HOST);
+            let _ = self
+                .breakers
+                .change(&key, |breaker, settings| breaker.hear(side, news, probes, settings, now));
+        }
     }
 
     fn invent(&mut self, action: &Action, act: Act) -> Vec<Event> {
         match action {
             Action::ChooseProvider { excluding, .. } => {
-                vec![match self.breakers.choose(&self.providers, excluding, self.now) {
+                vec![match self.breakers.choose(&self.providers, HOST, excluding, self.now) {
                     Ok(Choice { key, probe }) => Event::ProviderChosen { act, provider: key.provider, probe },
                     Err(shut) => Event::NoProvider { act, shut },
                 }]

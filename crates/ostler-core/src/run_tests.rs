@@ -1,5 +1,5 @@
 use super::*;
-use crate::breaker::{Limit, Reason, Shut};
+use crate::breaker::{Limit, ProbeId, Probes, Reason, Shut};
 use crate::detector::Reporter;
 use crate::{Asking, Failure};
 
@@ -535,7 +535,7 @@ fn a_probe_is_used_or_given_back() {
         play.give(Event::ProviderChosen {
             act: play.run.act(),
             provider: "a".into(),
-            probe: Some(ProbeId(4)),
+            probe: Probes::new(Some(ProbeId(4)), None),
         });
         play
     };
@@ -556,7 +556,7 @@ fn a_probe_is_used_or_given_back() {
     else {
         panic!()
     };
-    assert_eq!(probe, Some(ProbeId(4)));
+    assert_eq!(probe, Probes::new(Some(ProbeId(4)), None));
 }
 
 #[test]

@@ -104,6 +104,7 @@ impl Daemon {
         let lock = take_lock(&home)?;
         let server = store_choice::server(&home, shared)?;
         create_private(&home.sessions()).map_err(unusable)?;
+        let owner = runs::Owner::of(&home).map_err(unusable)?;
         let record = home.database();
         let unreadable = |source| StartupError::Store { record: record.clone(), source };
         let mut store = Store::open(&record).map_err(unreadable)?;
@@ -124,6 +125,7 @@ impl Daemon {
         let shared = Shared {
             common: server.map_or_else(|| AnyShared::Own(store.clone()), AnyShared::Redis),
             runs: Runs::default(),
+            owner,
             breakers: Arc::default(),
             store,
             epoch,
@@ -181,6 +183,11 @@ impl Daemon {
         let _ = std::fs::remove_file(self.shared.home.socket());
         tracing::info!("daemon ends; sessions go on");
         Ok(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     async fn park(&self) {

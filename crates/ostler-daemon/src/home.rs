@@ -86,6 +86,11 @@ impl Home {
         self.path().join("runs")
     }
 
+    /// What tells this home from others that share a store.
+    pub fn owner(&self) -> PathBuf {
+        self.path().join("owner")
+    }
+
     /// Which folders the user trusts.
     pub fn trusted_folders(&self) -> PathBuf {
         self.path().join("trusted-folders.json")

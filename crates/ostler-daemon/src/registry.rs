@@ -17,7 +17,7 @@ use crate::home::Home;
 use crate::hooks::Hooks;
 use crate::judge::Turns;
 use crate::knowledge::Knowledge;
-use crate::runs::Runs;
+use crate::runs::{Owner, Runs};
 use crate::session::{Actor, Origin, SessionHandle, store_problem};
 use crate::store_thread::StoreHandle;
 use crate::transcript::Transcripts;
@@ -29,6 +29,8 @@ const AFTER_A_DEFECT: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(crate) struct Shared {
     pub(crate) home: Arc<Home>,
+    /// The name of the home in what is shared.
+    pub(crate) owner: Owner,
     pub(crate) store: StoreHandle,
     /// What may be shared with other machines: runs and breakers.
     pub(crate) common: AnyShared,

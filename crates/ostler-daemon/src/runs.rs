@@ -12,9 +12,11 @@ mod checks;
 mod helper;
 mod info;
 mod minder;
+mod owner;
 mod record;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ use tokio::sync::{mpsc, watch};
 use self::actor::{Command, RunActor, Turn};
 use self::batch::Turnstile;
 pub(crate) use self::breakers::{providers, reset};
+pub(crate) use self::owner::Owner;
 use self::record::RunRecord;
 use crate::registry::Shared;
 
@@ -159,18 +162,57 @@ pub(crate) async fn resume(shared: Shared) {
     // Those under way keep their places in their batches; the others wait as before, the oldest first.
     records.sort_by_key(|(record, _)| (record.is_queued(), record.created, record.request.id.clone()));
     for (record, version) in records {
-        look_after(&shared, record, version);
+        if let Some((record, version)) = claim(&shared, record, version).await {
+            look_after(&shared, record, version);
+        }
     }
     shared.runs.taken_up.send_replace(true);
 }
 
+/// Takes up a run, unless it is looked after already. The record says so before anything is done: nobody else can then take
+/// it up by the name that this home had before, and what was read is still so.
+async fn claim(shared: &Shared, mut record: RunRecord, mut version: u64) -> Option<(RunRecord, u64)> {
+    let id = record.request.id.clone();
+    loop {
+        if shared.runs.with(|known| known.handles.contains_key(&id)) {
+            return None;
+        }
+        record.owner = shared.owner.id().to_owned();
+        match shared.common.swap(Kind::Run, &id, version, &record.value()).await {
+            Ok(Swap::Done(version)) => return Some((record, version)),
+            // A last word of the daemon before this one, an answer that was lost, or somebody else.
+            Ok(Swap::Conflict(found)) => {
+                let found = found?;
+                version = found.version;
+                record = serde_json::from_value(found.value).ok()?;
+                if !record.is_of(shared) || record.settled || record.request.id != id {
+                    return None;
+                }
+            }
+            Err(error) => {
+                tracing::error!(run = id, %error, "the run cannot be taken up yet");
+                tokio::time::sleep(STORE_RETRY).await;
+            }
+        }
+    }
+}
+
+/// Gives a run to an actor; one that has an actor keeps it.
 fn look_after(shared: &Shared, record: RunRecord, version: u64) -> Handle {
     let id = record.request.id.clone();
     let turn = turn(shared, &record);
     let (actor, handle) = RunActor::new(shared.clone(), record, version, turn);
-    shared.runs.with(|known| known.handles.insert(id, handle.clone()));
-    tokio::spawn(actor.run());
-    handle
+    let known = shared.runs.with(|known| match known.handles.entry(id) {
+        Entry::Occupied(known) => Some(known.get().clone()),
+        Entry::Vacant(free) => {
+            free.insert(handle.clone());
+            None
+        }
+    });
+    known.unwrap_or_else(|| {
+        tokio::spawn(actor.run());
+        handle
+    })
 }
 
 fn is_plain(id: &str) -> bool {
@@ -217,7 +259,7 @@ pub(crate) async fn list(shared: &Shared, all: bool) -> Result<Vec<RunInfo>, Pro
     Ok(runs)
 }
 
-/// Forgets the oldest of the runs of this home that have ended, beyond those that are kept.
+/// Forgets the oldest of the runs of this home that have ended, beyond those that are kept, and breakers of nobody.
 async fn forget_old(shared: &Shared) -> Result<(), SharedError> {
     let mut ended = Vec::new();
     for (id, cell) in shared.common.list(Kind::Run).await? {
@@ -233,7 +275,7 @@ async fn forget_old(shared: &Shared) -> Result<(), SharedError> {
     for (_, id, version) in ended.drain(..excess) {
         shared.common.remove(Kind::Run, &id, version).await?;
     }
-    Ok(())
+    breakers::forget_old(shared).await
 }
 
 /// Ends a run.
@@ -262,3 +304,7 @@ pub(crate) fn trouble(error: &SharedError) -> Problem {
     Problem::new(ErrorKind::Storage, format!("the shared store: {error}"))
         .hint("runs go on with what is known; check the server, or --store")
 }
+
+#[cfg(test)]
+#[path = "runs_tests.rs"]
+mod tests;

@@ -145,7 +145,7 @@ pub enum Request {
     Providers,
     /// Says that a provider can be used again.
     ResetProvider {
-        /// Which; all of them if nothing is said.
+        /// Which, or which with one account (`NAME@ACCOUNT`); all of them if nothing is said.
         provider: Option<String>,
     },
     /// Puts the context of a project together.

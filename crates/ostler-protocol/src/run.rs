@@ -154,6 +154,12 @@ impl RunInfo {
 pub struct ProviderInfo {
     /// Its name.
     pub provider: String,
+    /// The account, where it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// The machine, where it is that machine's trouble and not the provider's: `this`, or what tells it from others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// `closed`, `open` or `half-open`.
     pub breaker: String,
     /// Why it is not closed.

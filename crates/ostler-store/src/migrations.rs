@@ -127,6 +127,9 @@ const STEPS: &[&str] = &[
     ALTER TABLE inputs ADD COLUMN echoes INTEGER NOT NULL DEFAULT 0;   -- how often the text stood on the screen before
     ALTER TABLE messages ADD COLUMN mark TEXT;                         -- what the agent shows in place of a long text
 ",
+    "
+    DROP TABLE shared_leases;                       -- versions of cells guard what only one may do
+",
 ];
 
 /// Schema version of this build.

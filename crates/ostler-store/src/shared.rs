@@ -4,9 +4,9 @@
 //!
 //! Values are opaque JSON: the machines of the core know what they mean. A breaker or a run is a *cell* with a
 //! version; it is changed by [`SharedStore::swap`], which fails if somebody else was faster. What only one may
-//! do at a time (the probe of a half-open breaker, a run) is guarded by a *lease* that the store itself lets
-//! expire, by its own clock. Everything else can be repeated without harm: an attempt is put under its number, a
-//! continuity record under its id. So whoever did not hear an answer asks again.
+//! do (be the probe of a half-open breaker, take up a run) belongs to whoever's change is done: the value says whose it is, and
+//! until when. Everything else can be repeated without harm: an attempt is put under its number, a continuity record under its
+//! id. So whoever did not hear an answer asks again.
 //!
 //! Trouble with the store is an error of its own kind ([`SharedError`]), never a value: a caller that cannot
 //! reach it goes on with what it knew.
@@ -18,7 +18,6 @@ mod redis;
 mod sqlite;
 
 use std::future::Future;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -67,20 +66,6 @@ pub enum Swap {
     Conflict(Option<Versioned>),
 }
 
-/// Who may do what only one may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lease {
-    /// The one who asked, until the time is over.
-    Yours,
-    /// Somebody else.
-    Held {
-        /// Whom it belongs to.
-        by: String,
-        /// For how long at most.
-        left: Duration,
-    },
-}
-
 /// A store that several machines may share. Every acknowledged change is as safe as [`SharedStore::guarantee`]
 /// says.
 pub trait SharedStore: Send + Sync {
@@ -113,23 +98,6 @@ pub trait SharedStore: Send + Sync {
         name: &str,
         expected: u64,
     ) -> impl Future<Output = Result<Swap, SharedError>> + Send;
-
-    /// Asks to be the only one for some time. Whoever has the lease prolongs it by asking again.
-    fn take_lease(
-        &self,
-        kind: Kind,
-        name: &str,
-        holder: &str,
-        time: Duration,
-    ) -> impl Future<Output = Result<Lease, SharedError>> + Send;
-
-    /// Gives a lease back before its time; tells whether it was the holder's.
-    fn give_back(
-        &self,
-        kind: Kind,
-        name: &str,
-        holder: &str,
-    ) -> impl Future<Output = Result<bool, SharedError>> + Send;
 
     /// Records an attempt of a run, in place of what was recorded under its number.
     fn put_attempt(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Admission, Breaker, ProbeId, Reason, Settings};
+use super::{Admission, Breaker, ProbeId, Probes, Reason, Settings, Side};
 use crate::Timestamp;
 
 /// Who a breaker is for.
@@ -12,15 +12,46 @@ use crate::Timestamp;
 pub struct Key {
     /// The provider.
     pub provider: String,
-    /// The account, where one provider is used with several.
+    /// The account, where it is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
+    /// The machine, where the breaker is for what one machine has of the provider: its login, its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 impl Key {
-    /// A provider with its only account.
+    /// A provider with its usual account.
     pub fn of(provider: impl Into<String>) -> Self {
-        Self { provider: provider.into(), account: None }
+        Self { provider: provider.into(), account: None, host: None }
+    }
+
+    /// The same with an account.
+    #[must_use]
+    pub fn with_account(self, account: Option<String>) -> Self {
+        Self { account, ..self }
+    }
+
+    /// The breaker of one side: the provider's, or the one of what this machine has of it.
+    #[must_use]
+    pub fn on(&self, side: Side, host: &str) -> Self {
+        Self { host: (side == Side::Host).then(|| host.to_owned()), ..self.clone() }
+    }
+
+    /// Provider and account, for people.
+    pub fn label(&self) -> String {
+        let account = self.account.iter().map(|account| format!("@{account}"));
+        account.fold(self.provider.clone(), |label, account| label + &account)
+    }
+
+    /// What its breaker is called in a store: the provider's name where there is nothing else.
+    pub fn name(&self) -> String {
+        match &self.host {
+            Some(host) => {
+                format!("{}@{}+{host}", self.provider, self.account.as_deref().unwrap_or_default())
+            }
+            None => self.label(),
+        }
     }
 }
 
@@ -41,7 +72,7 @@ pub struct Choice {
     /// Which.
     pub key: Key,
     /// It is a probe: say what became of it.
-    pub probe: Option<ProbeId>,
+    pub probe: Option<Probes>,
 }
 
 /// A provider that cannot be used now.
@@ -109,31 +140,49 @@ impl Breakers {
         Some(breaker)
     }
 
-    /// The first of the providers, the best first, that can be used and is not excluded; or why none can be used.
-    /// The breaker of a probe is half open afterwards, and has to be stored.
+    /// The first of the providers, the best first, that can be used from this machine and is not excluded; or why none
+    /// can be used. The breakers of a probe are half open afterwards, and have to be stored.
     pub fn choose(
         &mut self,
         providers: &[Key],
+        host: &str,
         excluding: &[String],
         now: Timestamp,
     ) -> Result<Choice, Vec<Shut>> {
         let mut shut = Vec::new();
         for key in providers {
-            let excluded = excluding.contains(&key.provider);
-            let mut admission = self.get(key).would_admit(now);
-            if !excluded {
-                let _ = self.change(key, |breaker, settings| admission = breaker.admit(settings, now));
-            }
-            match admission {
-                Admission::Free | Admission::Probe(_) if excluded => {}
-                Admission::Free => return Ok(Choice { key: key.clone(), probe: None }),
-                Admission::Probe(probe) => return Ok(Choice { key: key.clone(), probe: Some(probe) }),
-                Admission::Refused { until, reason } => {
-                    shut.push(Shut { provider: key.provider.clone(), reason, until });
-                }
+            let both = Side::BOTH.map(|side| key.on(side, host));
+            if let Some((reason, until)) = self.refusal(&both, now) {
+                shut.push(Shut { provider: key.provider.clone(), reason, until });
+            } else if !excluding.contains(&key.provider) {
+                let [provider, host] = both.map(|key| self.admit(&key, now));
+                return Ok(Choice { key: key.clone(), probe: Probes::new(provider, host) });
             }
         }
         Err(shut)
+    }
+
+    /// Why one of these breakers lets nobody through, and until when. What a person has to see to goes before what
+    /// passes.
+    fn refusal(&self, keys: &[Key], now: Timestamp) -> Option<(Reason, Timestamp)> {
+        let refused = keys.iter().filter_map(|key| match self.get(key).would_admit(now) {
+            Admission::Refused { until, reason } => Some((reason, until)),
+            Admission::Free | Admission::Probe(_) => None,
+        });
+        refused.reduce(|one, other| {
+            let until = one.1.max(other.1);
+            (if one.0.passes() { other.0 } else { one.0 }, until)
+        })
+    }
+
+    fn admit(&mut self, key: &Key, now: Timestamp) -> Option<ProbeId> {
+        let mut probe = None;
+        let _ = self.change(key, |breaker, settings| {
+            if let Admission::Probe(id) = breaker.admit(settings, now) {
+                probe = Some(id);
+            }
+        });
+        probe
     }
 
     /// When the first breaker has something else to say.

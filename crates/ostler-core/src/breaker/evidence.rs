@@ -56,6 +56,12 @@ impl Reason {
     pub fn passes(self) -> bool {
         matches!(self, Self::RateLimit | Self::Quota | Self::Overloaded)
     }
+
+    /// Whether it may be the trouble of one machine: its login, its program, its network. What the provider says of
+    /// itself is not.
+    pub fn may_be_local(self) -> bool {
+        matches!(self, Self::Auth | Self::Crash | Self::Unavailable)
+    }
 }
 
 /// A limit that an agent shows on its screen.

@@ -6,7 +6,7 @@ use super::record::{Attempt, Changes, Turn};
 use super::{
     Act, Action, AgentId, Blocked, Context, GiveUp, OBSERVE, Outcome, Phase, Policy, Run, Stage, Stop, Then,
 };
-use crate::breaker::ProbeId;
+use crate::breaker::Probes;
 use crate::pre_context::{self, Kind, ProviderSwitch, Retry};
 use crate::{Asking, Timestamp};
 
@@ -259,7 +259,7 @@ pub(super) fn due_at(stage: Stage, policy: &Policy, now: Timestamp) -> Option<Ti
     }
 }
 
-fn released(provider: String, probe: Option<ProbeId>) -> Vec<Action> {
+fn released(provider: String, probe: Option<Probes>) -> Vec<Action> {
     probe.map(|probe| Action::ReleaseProbe { provider, probe }).into_iter().collect()
 }
 

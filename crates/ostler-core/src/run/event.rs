@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use super::record::{Changes, HelperAnswer};
-use crate::breaker::{Evidence, Limit, ProbeId, Shut};
+use crate::breaker::{Evidence, Limit, Probes, Shut};
 use crate::detector::Reporter;
 use crate::pre_context::Kind;
 use crate::{Asking, Failure, Timestamp};
@@ -92,7 +92,7 @@ pub enum Event {
         /// Which.
         provider: String,
         /// It is a probe.
-        probe: Option<ProbeId>,
+        probe: Option<Probes>,
     },
     /// No provider can be used.
     NoProvider {
@@ -233,7 +233,7 @@ pub enum Action {
         /// Names the answer.
         act: Act,
     },
-    /// Tell the provider's breaker what speaks against it.
+    /// Tell the breakers of the provider what speaks against it.
     TripBreaker {
         /// Whose.
         provider: String,
@@ -242,9 +242,9 @@ pub enum Action {
         /// When the provider says that it can be tried again.
         until: Option<Timestamp>,
         /// The probe that came to it.
-        probe: Option<ProbeId>,
+        probe: Option<Probes>,
     },
-    /// Tell the provider's breaker that the provider works.
+    /// Tell the breakers of the provider that it works.
     CloseBreaker {
         /// Whose.
         provider: String,
@@ -256,7 +256,7 @@ pub enum Action {
         /// Whose.
         provider: String,
         /// Which.
-        probe: ProbeId,
+        probe: Probes,
     },
     /// Ask a helper for commands that verify what failed, or what must be true in words, and run them where they can
     /// do no harm; the answer is `HelperAnswered` or `HelperFailed`.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::record::Attempt;
 use super::{Action, Agent, GiveUp, Outcome, Phase, Run, Stage};
-use crate::breaker::{ProbeId, Reason, Shut};
+use crate::breaker::{Probes, Reason, Shut};
 use crate::{Asking, Failure, Timestamp};
 
 /// Waits for a provider in one run.
@@ -56,7 +56,7 @@ impl Run {
     }
 
     /// Starts the agent of a provider.
-    pub(super) fn chosen(&mut self, provider: String, probe: Option<ProbeId>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn chosen(&mut self, provider: String, probe: Option<Probes>, now: Timestamp) -> Vec<Action> {
         if self.tried.contains(&provider) {
             return self.end(Outcome::GivenUp { why: GiveUp::NoProvider { shut: Vec::new() } }, now);
         }

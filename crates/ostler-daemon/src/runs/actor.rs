@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ostler_core::Timestamp;
+use ostler_core::breaker::News as Told;
 use ostler_core::run::{Act, Action, AgentId, Changes, Event, Outcome, Stop};
 use ostler_protocol::{CheckInfo, RunInfo};
 use ostler_store::NewEvent;
@@ -192,9 +193,7 @@ impl RunActor {
 
     async fn renew_probe(&self) {
         if let (Some(probe), Some((_, provider))) = (self.record.run.probe(), self.record.run.agent()) {
-            let now = clock::now();
-            breakers::change(&self.shared, provider, |breaker, settings| breaker.renew(probe, settings, now))
-                .await;
+            breakers::tell(&self.shared, &self.record, provider, Told::AtWork, Some(probe)).await;
         }
     }
 
@@ -263,9 +262,7 @@ impl RunActor {
     async fn perform(&mut self, action: Action) {
         match action {
             Action::ChooseProvider { act, excluding } => {
-                let chosen =
-                    breakers::choose(&self.shared, &self.record.request.agents, &excluding, clock::now())
-                        .await;
+                let chosen = breakers::choose(&self.shared, &mut self.record, &excluding, clock::now()).await;
                 let event = match chosen {
                     Ok(choice) => {
                         Event::ProviderChosen { act, provider: choice.key.provider, probe: choice.probe }
@@ -281,19 +278,16 @@ impl RunActor {
             Action::ObserveTree { act } => self.observe(act),
             Action::RunChecks { act } => self.check(act),
             Action::TripBreaker { provider, evidence, until, probe } => {
-                let now = clock::now();
                 self.tell("provider.failed", json!({ "provider": provider, "evidence": evidence })).await;
-                breakers::change(&self.shared, &provider, |breaker, settings| {
-                    breaker.failed(&evidence, until, probe, settings, now);
-                })
-                .await;
+                let news = Told::Failed { evidence, until };
+                breakers::tell(&self.shared, &self.record, &provider, news, probe).await;
             }
             Action::CloseBreaker { provider, began } => {
-                breakers::change(&self.shared, &provider, |breaker, _| breaker.succeeded(began)).await;
+                let news = Told::Succeeded { began };
+                breakers::tell(&self.shared, &self.record, &provider, news, None).await;
             }
             Action::ReleaseProbe { provider, probe } => {
-                let now = clock::now();
-                breakers::change(&self.shared, &provider, |breaker, _| breaker.release(probe, now)).await;
+                breakers::tell(&self.shared, &self.record, &provider, Told::Nothing, Some(probe)).await;
             }
             Action::AskHelper { act, context, prompt } => self.ask_helper(act, context, prompt),
             Action::StopAgent { agent } => self.stop_agent(agent),

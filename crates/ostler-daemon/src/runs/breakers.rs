@@ -1,68 +1,177 @@
 //! Breakers in the shared store.
 //!
-//! Trouble with the store shuts nobody out: what was last known holds, and what was never known is closed.
+//! A run stands before two breakers of a provider: the one of provider and account, which all machines share, and the one
+//! of what this machine has of them. Trouble with the store shuts nobody out: what was last known holds, and what was never
+//! known is closed.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use ostler_agents::Launch;
 use ostler_core::Timestamp;
-use ostler_core::breaker::{Breaker, Breakers, Choice, Key, Settings, Shut, State, Stored};
+use ostler_core::breaker::{
+    Breaker, Breakers, Choice, Key, News, Probes, Settings, Shut, Side, State, Stored,
+};
 use ostler_protocol::ProviderInfo;
-use ostler_store::shared::{Kind, SharedError, SharedStore, Swap};
+use ostler_store::shared::{Kind, SharedError, SharedStore, Swap, Versioned};
+use serde_json::Value;
 
-use crate::clock;
+use super::record::{RunRecord, environment};
 use crate::registry::Shared;
+use crate::{clock, presets};
 
 /// How often a change is tried that others are faster with.
 const TRIES: u32 = 16;
+/// Where the value of a breaker says who it is for.
+const KEY: &str = "key";
+/// A machine's breakers are forgotten when nothing was heard of them for so long: it may not be there any more.
+const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
 
-/// Chooses a provider: the first that can be used.
+/// Chooses a provider for a run: the first that can be used. The run remembers the accounts.
 pub(super) async fn choose(
     shared: &Shared,
-    providers: &[String],
+    record: &mut RunRecord,
     excluding: &[String],
     now: Timestamp,
 ) -> Result<Choice, Vec<Shut>> {
-    let keys: Vec<Key> = providers.iter().map(Key::of).collect();
+    record.accounts = accounts(shared, record).await;
+    let keys: Vec<Key> = record.request.agents.iter().map(|provider| key(record, provider)).collect();
+    choose_of(shared, &keys, excluding, now).await
+}
+
+/// Chooses among providers with their accounts: the first that can be used.
+pub(super) async fn choose_of(
+    shared: &Shared,
+    keys: &[Key],
+    excluding: &[String],
+    now: Timestamp,
+) -> Result<Choice, Vec<Shut>> {
+    let host = shared.owner.id();
     for _ in 0..TRIES {
         let mut breakers = shared.breakers.lock().await;
-        let mut versions = Vec::new();
-        for key in &keys {
-            let version = learn(shared, &mut breakers, key).await;
-            versions.push(version);
+        let mut versions = BTreeMap::new();
+        for key in keys.iter().flat_map(|key| Side::BOTH.map(|side| key.on(side, host))) {
+            let version = learn(shared, &mut breakers, &key).await;
+            versions.insert(key, version);
         }
-        let choice = breakers.choose(&keys, excluding, now);
-        let Ok(Choice { key, probe: Some(_) }) = &choice else { return choice };
-        // A probe is one only if nobody else has it: the store decides.
-        let index = keys.iter().position(|known| known == key).unwrap_or(0);
-        match store(shared, key, &breakers.get(key), versions[index]).await {
-            Ok(true) | Err(_) => return choice,
-            Ok(false) => {}
+        let choice = breakers.choose(keys, host, excluding, now);
+        let Ok(Choice { key, probe: Some(probes) }) = &choice else { return choice };
+        if take(shared, &mut breakers, key, *probes, &versions, now).await {
+            return choice;
         }
     }
     Err(Vec::new())
 }
 
+/// Stores that somebody is a probe. It is one only if nobody else is: the store decides. Where somebody was faster with one
+/// of the breakers, the other one is given back.
+async fn take(
+    shared: &Shared,
+    breakers: &mut Breakers,
+    key: &Key,
+    probes: Probes,
+    versions: &BTreeMap<Key, u64>,
+    now: Timestamp,
+) -> bool {
+    let mut taken = Vec::new();
+    for side in Side::BOTH {
+        let Some(probe) = probes.of(side) else { continue };
+        let key = key.on(side, shared.owner.id());
+        let version = versions.get(&key).copied().unwrap_or(0);
+        if let Ok(false) = store(shared, &key, &breakers.get(&key), version).await {
+            for (key, probe) in taken {
+                apply(shared, breakers, &key, |breaker, _| breaker.release(probe, now)).await;
+            }
+            return false;
+        }
+        taken.push((key, probe));
+    }
+    true
+}
+
+/// Tells both breakers of a provider what became of a run's agent.
+pub(super) async fn tell(
+    shared: &Shared,
+    record: &RunRecord,
+    provider: &str,
+    news: News,
+    probes: Option<Probes>,
+) {
+    tell_of(shared, &key(record, provider), news, probes).await;
+}
+
+/// Tells both breakers of a provider and an account what became of an agent.
+pub(super) async fn tell_of(shared: &Shared, key: &Key, news: News, probes: Option<Probes>) {
+    let now = clock::now();
+    for side in Side::BOTH {
+        change(shared, &key.on(side, shared.owner.id()), |breaker, settings| {
+            breaker.hear(side, news, probes, settings, now);
+        })
+        .await;
+    }
+}
+
+/// A provider with the account that a run uses.
+fn key(record: &RunRecord, provider: &str) -> Key {
+    Key::of(provider).with_account(record.accounts.get(provider).cloned())
+}
+
+/// The accounts that a run's agents would use, where they are not the usual ones.
+async fn accounts(shared: &Shared, record: &RunRecord) -> BTreeMap<String, String> {
+    let (shared, id, cwd) = (shared.clone(), record.request.id.clone(), record.cwd());
+    let providers = record.request.agents.clone();
+    let look = move || {
+        let inherited: Vec<(OsString, OsString)> = environment(&shared, &id)
+            .into_iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .collect();
+        let registry = presets::load(&shared.home, &cwd).registry;
+        let account = |provider: &String| {
+            let command = Path::new(provider).file_name()?.to_str()?;
+            let agent = registry.get(provider).or_else(|| registry.by_command(command))?;
+            let env = Launch::new(&agent.preset, false, None).environment(&inherited);
+            agent.preset.account(&env, shared.owner.id())
+        };
+        providers.iter().filter_map(|provider| Some((provider.clone(), account(provider)?))).collect()
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+}
+
 /// Changes a breaker, in the store and here.
-pub(super) async fn change(shared: &Shared, provider: &str, change: impl Fn(&mut Breaker, &Settings)) {
-    let key = Key::of(provider);
+async fn change(shared: &Shared, key: &Key, change: impl Fn(&mut Breaker, &Settings)) {
     let mut breakers = shared.breakers.lock().await;
+    apply(shared, &mut breakers, key, change).await;
+}
+
+async fn apply(
+    shared: &Shared,
+    breakers: &mut Breakers,
+    key: &Key,
+    change: impl Fn(&mut Breaker, &Settings),
+) {
+    let name = key.name();
     for _ in 0..TRIES {
-        let version = learn(shared, &mut breakers, &key).await;
-        let Some(changed) = breakers.change(&key, |breaker, settings| change(breaker, settings)) else {
+        let version = learn(shared, breakers, key).await;
+        let Some(changed) = breakers.change(key, |breaker, settings| change(breaker, settings)) else {
             return;
         };
-        match store(shared, &key, &changed, version).await {
+        match store(shared, key, &changed, version).await {
             Ok(true) => {
-                tracing::info!(provider, state = ?changed.state(), "breaker");
+                tracing::info!(breaker = name, state = ?changed.state(), "breaker");
                 return;
             }
             Ok(false) => {}
-            Err(error) => return tracing::warn!(provider, %error, "the breaker is not stored"),
+            Err(error) => return tracing::warn!(breaker = name, %error, "the breaker is not stored"),
         }
     }
 }
 
 /// Takes in what the store has of a breaker; returns its version.
 async fn learn(shared: &Shared, breakers: &mut Breakers, key: &Key) -> u64 {
-    match shared.common.get(Kind::Breaker, &key.provider).await {
+    let name = key.name();
+    match shared.common.get(Kind::Breaker, &name).await {
         Ok(None) => {
             breakers.learn(key.clone(), Stored::Absent);
             0
@@ -73,7 +182,7 @@ async fn learn(shared: &Shared, breakers: &mut Breakers, key: &Key) -> u64 {
             cell.version
         }
         Err(error) => {
-            tracing::warn!(provider = key.provider, %error, "the breaker is not known; what was known holds");
+            tracing::warn!(breaker = name, %error, "the breaker is not known; what was known holds");
             breakers.learn(key.clone(), Stored::Unavailable);
             0
         }
@@ -81,30 +190,50 @@ async fn learn(shared: &Shared, breakers: &mut Breakers, key: &Key) -> u64 {
 }
 
 async fn store(shared: &Shared, key: &Key, breaker: &Breaker, version: u64) -> Result<bool, SharedError> {
-    let value = serde_json::to_value(breaker).unwrap_or_default();
-    let swap = shared.common.swap(Kind::Breaker, &key.provider, version, &value).await?;
+    let swap = shared.common.swap(Kind::Breaker, &key.name(), version, &value(key, breaker)).await?;
     Ok(matches!(swap, Swap::Done(_)))
+}
+
+/// A breaker for the store, with who it is for.
+fn value(key: &Key, breaker: &Breaker) -> Value {
+    let mut value = serde_json::to_value(breaker).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert(KEY.into(), serde_json::to_value(key).unwrap_or_default());
+    }
+    value
+}
+
+/// Who a breaker in the store is for. One that does not say so, or says what its name does not, is for the provider of that
+/// name.
+fn key_of(name: &str, value: &Value) -> Key {
+    let said = value.get(KEY).and_then(|key| serde_json::from_value::<Key>(key.clone()).ok());
+    said.filter(|key| key.name() == name).unwrap_or_else(|| Key::of(name))
+}
+
+/// All breakers that the store has.
+async fn all(shared: &Shared) -> Result<Vec<(Key, Versioned)>, SharedError> {
+    let found = shared.common.list(Kind::Breaker).await?;
+    Ok(found.into_iter().map(|(name, cell)| (key_of(&name, &cell.value), cell)).collect())
 }
 
 /// All providers that something is known of.
 pub(crate) async fn providers(shared: &Shared) -> Result<Vec<ProviderInfo>, SharedError> {
-    let found = shared.common.list(Kind::Breaker).await?;
-    let mut providers: Vec<ProviderInfo> = found
-        .into_iter()
-        .map(|(provider, cell)| shown(provider, serde_json::from_value(cell.value).unwrap_or_default()))
-        .collect();
-    providers.sort_by(|a, b| a.provider.cmp(&b.provider));
-    Ok(providers)
+    let mut found = all(shared).await?;
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let read = |cell: Versioned| serde_json::from_value(cell.value).unwrap_or_default();
+    Ok(found.into_iter().map(|(key, cell)| shown(key, read(cell), shared.owner.id())).collect())
 }
 
-fn shown(provider: String, breaker: Breaker) -> ProviderInfo {
+fn shown(key: Key, breaker: Breaker, here: &str) -> ProviderInfo {
     let (state, reason, until, rung) = match breaker.state() {
         State::Closed => ("closed", None, None, 0),
         State::Open { until, reason, rung, .. } => ("open", Some(reason), Some(until), rung),
         State::HalfOpen { expires, reason, rung, .. } => ("half-open", Some(reason), Some(expires), rung),
     };
     ProviderInfo {
-        provider,
+        provider: key.provider,
+        account: key.account,
+        machine: key.host.map(|host| if host == here { "this".into() } else { host }),
         breaker: state.into(),
         reason: reason.map(|reason| reason.as_str().to_owned()),
         until: until.map(clock::shown),
@@ -112,11 +241,26 @@ fn shown(provider: String, breaker: Breaker) -> ProviderInfo {
     }
 }
 
-/// A person says that a provider can be used.
-pub(crate) async fn reset(shared: &Shared, provider: Option<&str>) -> Result<(), SharedError> {
-    let known = shared.common.list(Kind::Breaker).await?;
-    for (name, _) in known.into_iter().filter(|(name, _)| provider.is_none_or(|wanted| wanted == name)) {
-        change(shared, &name, |breaker, _| breaker.reset()).await;
+/// A person says that a provider can be used: with every account, or with the one that is named.
+pub(crate) async fn reset(shared: &Shared, wanted: Option<&str>) -> Result<(), SharedError> {
+    let is_wanted = |key: &Key| {
+        wanted.is_none_or(|wanted| [key.provider.clone(), key.label()].contains(&wanted.to_owned()))
+    };
+    for (key, _) in all(shared).await?.into_iter().filter(|(key, _)| is_wanted(key)) {
+        change(shared, &key, |breaker, _| breaker.reset()).await;
+    }
+    Ok(())
+}
+
+/// Forgets what other machines had that are not heard of any more, or that have nothing to say.
+pub(super) async fn forget_old(shared: &Shared) -> Result<(), SharedError> {
+    for (key, cell) in all(shared).await? {
+        let breaker: Breaker = serde_json::from_value(cell.value).unwrap_or_default();
+        let last = breaker.deadline().map(|deadline| deadline.plus(FORGOTTEN));
+        let elsewhere = key.host.as_deref().is_some_and(|host| host != shared.owner.id());
+        if elsewhere && last.is_none_or(|last| last < clock::now()) {
+            shared.common.remove(Kind::Breaker, &key.name(), cell.version).await?;
+        }
     }
     Ok(())
 }

@@ -29,6 +29,9 @@ pub(super) struct RunRecord {
     pub(super) request: RunRequest,
     /// Whose daemon looks after it.
     pub(super) owner: String,
+    /// The accounts that it uses, by provider, where they are not the usual ones.
+    #[serde(default)]
+    pub(super) accounts: BTreeMap<String, String>,
     pub(super) run: Run,
     /// The act after which the tree was last looked at; what was seen is in a file, for it may be large.
     pub(super) tree: Option<u32>,
@@ -68,7 +71,8 @@ impl RunRecord {
             .map_err(|error| format!("the run cannot be recorded: {error}"))?;
         Ok(Self {
             run: Run::new(request.prompt.clone(), request.policy.clone()),
-            owner: owner(shared),
+            owner: shared.owner.id().to_owned(),
+            accounts: BTreeMap::new(),
             request,
             tree: None,
             checks: Vec::new(),
@@ -82,9 +86,9 @@ impl RunRecord {
         })
     }
 
-    /// Whether this daemon looks after it.
+    /// Whether this daemon looks after it. In its own database there is nobody else's.
     pub(super) fn is_of(&self, shared: &Shared) -> bool {
-        self.owner == owner(shared)
+        shared.common.is_own() || shared.owner.is(&self.owner)
     }
 
     /// Whether it waits for its turn in a batch.
@@ -169,12 +173,6 @@ pub(super) fn exclude(shared: &Shared, cwd: &Path) -> Exclude {
     let registry = presets::load(&shared.home, cwd).registry;
     let scratch = registry.agents().flat_map(|agent| agent.preset.run.scratch.clone());
     Exclude::new(scratch.chain([".ostler".to_owned()]))
-}
-
-/// Names the daemon of one home on one machine.
-fn owner(shared: &Shared) -> String {
-    let host = rustix::system::uname();
-    format!("{}:{}", host.nodename().to_string_lossy(), shared.home.path().display())
 }
 
 fn put_environment(dir: &Path, env: &[(OsText, OsText)]) -> std::io::Result<()> {

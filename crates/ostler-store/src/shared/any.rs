@@ -1,10 +1,8 @@
 //! One of the stores, chosen by the settings.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
-use crate::shared::{Guarantee, Kind, Lease, RedisShared, SharedError, SharedStore, Swap, Versioned};
+use crate::shared::{Guarantee, Kind, RedisShared, SharedError, SharedStore, Swap, Versioned};
 use crate::thread::StoreHandle;
 
 /// The store that a daemon shares what it shares in.
@@ -43,8 +41,6 @@ hand_on! {
     list(kind: Kind) -> Vec<(String, Versioned)>;
     swap(kind: Kind, name: &str, expected: u64, value: &Value) -> Swap;
     remove(kind: Kind, name: &str, expected: u64) -> Swap;
-    take_lease(kind: Kind, name: &str, holder: &str, time: Duration) -> Lease;
-    give_back(kind: Kind, name: &str, holder: &str) -> bool;
     put_attempt(run: &str, number: u32, attempt: &Value) -> ();
     attempts(run: &str) -> Vec<(u32, Value)>;
     clear_attempts(run: &str) -> ();

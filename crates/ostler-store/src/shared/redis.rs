@@ -10,12 +10,11 @@ mod settings;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use redis::Cmd;
 use serde_json::Value;
 
-use crate::shared::{Guarantee, Kind, Lease, SharedError, SharedStore, Swap, Versioned, text_of, value_of};
+use crate::shared::{Guarantee, Kind, SharedError, SharedStore, Swap, Versioned, text_of, value_of};
 use keys::Keys;
 use link::{Link, Script};
 
@@ -33,20 +32,6 @@ static REMOVE: Script = Script::new(
      if (found[1] or '0') ~= ARGV[1] then return {0, found[1], found[2]} end
      redis.call('DEL', KEYS[1])
      return {1, false, false}",
-);
-
-/// Takes a lease that is free or one's own. Else returns whose it is, and for how long.
-static TAKE: Script = Script::new(
-    "local by = redis.call('GET', KEYS[1])
-     if by and by ~= ARGV[1] then return {by, redis.call('PTTL', KEYS[1])} end
-     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-     return false",
-);
-
-/// Gives back a lease that is one's own.
-static GIVE_BACK: Script = Script::new(
-    "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-     return redis.call('DEL', KEYS[1])",
 );
 
 /// Adds a record to a list, once per id, and forgets the oldest.
@@ -163,26 +148,6 @@ impl SharedStore for RedisShared {
             self.ask::<i64>(redis::cmd("SREM").arg(self.keys.index(kind)).arg(name)).await?;
         }
         Ok(done)
-    }
-
-    async fn take_lease(
-        &self,
-        kind: Kind,
-        name: &str,
-        holder: &str,
-        time: Duration,
-    ) -> Result<Lease, SharedError> {
-        let args = [holder.to_owned(), time.as_millis().max(1).to_string()];
-        let held: Option<(String, i64)> = self.link.run(&TAKE, &self.keys.lease(kind, name), &args).await?;
-        Ok(held.map_or(Lease::Yours, |(by, left)| Lease::Held {
-            by,
-            left: Duration::from_millis(u64::try_from(left).unwrap_or(0)),
-        }))
-    }
-
-    async fn give_back(&self, kind: Kind, name: &str, holder: &str) -> Result<bool, SharedError> {
-        let key = self.keys.lease(kind, name);
-        Ok(self.link.run::<i64>(&GIVE_BACK, &key, &[holder.to_owned()]).await? > 0)
     }
 
     async fn put_attempt(&self, run: &str, number: u32, attempt: &Value) -> Result<(), SharedError> {

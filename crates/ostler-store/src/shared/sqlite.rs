@@ -1,20 +1,14 @@
 //! What is shared, in the database of one home: there is nobody to share with but later daemons.
 
-use std::time::Duration;
-
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use serde_json::Value;
 
 use crate::error::StoreError;
 use crate::shared::{
-    Durability, Eviction, Guarantee, Kind, Lease, SharedError, SharedStore, Swap, Versioned, text_of,
-    value_of,
+    Durability, Eviction, Guarantee, Kind, SharedError, SharedStore, Swap, Versioned, text_of, value_of,
 };
 use crate::store::Store;
 use crate::thread::StoreHandle;
-
-/// The present moment in milliseconds, by the database.
-const NOW: &str = "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)";
 
 /// Version and text of a cell.
 type Cell = (i64, String);
@@ -72,35 +66,6 @@ impl Store {
         })
     }
 
-    fn take_lease(
-        &mut self,
-        kind: Kind,
-        name: &str,
-        holder: &str,
-        time: Duration,
-    ) -> Result<Lease, StoreError> {
-        let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 2);
-        self.atomically(|transaction| {
-            let sql = format!(
-                "INSERT INTO shared_leases (kind, name, holder, until_ms) VALUES (?1, ?2, ?3, {NOW} + ?4)
-                 ON CONFLICT DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms
-                 WHERE holder = ?3 OR until_ms <= {NOW}"
-            );
-            let taken =
-                transaction.prepare_cached(&sql)?.execute(params![kind.as_str(), name, holder, millis])?;
-            if taken > 0 {
-                return Ok(Lease::Yours);
-            }
-            let sql =
-                format!("SELECT holder, until_ms - {NOW} FROM shared_leases WHERE kind = ? AND name = ?");
-            let held = transaction.prepare_cached(&sql)?.query_row([kind.as_str(), name], |row| {
-                let left = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-                Ok(Lease::Held { by: row.get(0)?, left: Duration::from_millis(left) })
-            })?;
-            Ok(held)
-        })
-    }
-
     fn put_continuity(&mut self, project: &str, id: &str, text: &str, most: usize) -> Result<(), StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.atomically(|transaction| {
@@ -146,22 +111,6 @@ impl SharedStore for StoreHandle {
         let wanted = name.to_owned();
         let done = self.run(move |store| store.swap_cell(kind, &wanted, expected, None)).await?;
         outcome(name, done)
-    }
-
-    async fn take_lease(
-        &self,
-        kind: Kind,
-        name: &str,
-        holder: &str,
-        time: Duration,
-    ) -> Result<Lease, SharedError> {
-        let (name, holder) = (name.to_owned(), holder.to_owned());
-        Ok(self.run(move |store| store.take_lease(kind, &name, &holder, time)).await?)
-    }
-
-    async fn give_back(&self, kind: Kind, name: &str, holder: &str) -> Result<bool, SharedError> {
-        let sql = "DELETE FROM shared_leases WHERE kind = ? AND name = ? AND holder = ?";
-        Ok(self.change(sql, [kind.as_str(), name, holder]).await? > 0)
     }
 
     async fn put_attempt(&self, run: &str, number: u32, attempt: &Value) -> Result<(), SharedError> {

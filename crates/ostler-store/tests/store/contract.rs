@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use ostler_store::shared::{Kind, LARGEST, Lease, SharedError, SharedStore, Swap, Versioned};
+use ostler_store::shared::{Kind, LARGEST, SharedError, SharedStore, Swap, Versioned};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-const MINUTE: Duration = Duration::from_mins(1);
 /// Names that are ordinary to people and extraordinary to stores.
 const NAMES: [&str; 7] = ["plain", "two words", "{braces}", "a:b", "per%cent", "\u{e9}\u{1f40e}\n", ""];
 
@@ -18,8 +16,7 @@ pub(crate) async fn holds<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>
     names(&*store).await;
     values(&*store, &*other).await;
     race(Arc::clone(&store), Arc::clone(&other)).await;
-    leases(&*store, &*other).await;
-    one_probe(store.clone(), other.clone()).await;
+    one_wins(store.clone(), other.clone()).await;
     attempts(&*store, &*other).await;
     continuity(&*store, &*other).await;
     sizes(&*store).await;
@@ -63,7 +60,6 @@ async fn names<S: SharedStore>(store: &S) {
         );
         store.put_attempt(name, 1, &json!(name)).await.unwrap();
         store.add_continuity(name, name, &json!(name), 5).await.unwrap();
-        assert_eq!(store.take_lease(Kind::Run, name, name, MINUTE).await.unwrap(), Lease::Yours);
     }
     let listed = store.list(Kind::Breaker).await.unwrap();
     let found: BTreeSet<&str> = listed.iter().map(|(name, _)| name.as_str()).collect();
@@ -73,10 +69,6 @@ async fn names<S: SharedStore>(store: &S) {
         assert_eq!(cell.value, json!(name));
         assert_eq!(store.attempts(name).await.unwrap(), [(1, json!(name))]);
         assert_eq!(store.continuity(name).await.unwrap(), [json!(name)]);
-        assert!(
-            matches!(store.take_lease(Kind::Run, name, "another", MINUTE).await.unwrap(), Lease::Held { by, .. } if by == *name)
-        );
-        assert!(store.give_back(Kind::Run, name, name).await.unwrap());
         store.clear_attempts(name).await.unwrap();
         store.clear_continuity(name).await.unwrap();
         assert_eq!(store.remove(Kind::Breaker, name, 1).await.unwrap(), Swap::Done(0));
@@ -125,46 +117,19 @@ async fn race<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>) {
     assert_eq!(store.get(Kind::Run, "count").await.unwrap(), Some(expected));
 }
 
-async fn leases<S: SharedStore>(store: &S, other: &S) {
-    let take = async |store: &S, holder: &str, time| {
-        store.take_lease(Kind::Breaker, "p", holder, time).await.unwrap()
-    };
-    assert_eq!(take(store, "one", MINUTE).await, Lease::Yours);
-    let Lease::Held { by, left } = take(other, "two", MINUTE).await else { panic!("two have it") };
-    assert_eq!(by, "one");
-    assert!(left > MINUTE / 2 && left <= MINUTE, "{left:?}");
-    assert!(!other.give_back(Kind::Breaker, "p", "two").await.unwrap());
-    // Prolonged by who has it, here to a shorter time, after which it is free.
-    let short = Duration::from_millis(300);
-    let asked = Instant::now();
-    assert_eq!(take(store, "one", short).await, Lease::Yours);
-    while take(other, "two", MINUTE).await != Lease::Yours {
-        assert!(asked.elapsed() < Duration::from_secs(20), "it does not expire");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    // Stores count in whole milliseconds.
-    assert!(asked.elapsed() + Duration::from_millis(2) >= short, "it was gone after {:?}", asked.elapsed());
-    assert!(!store.give_back(Kind::Breaker, "p", "one").await.unwrap());
-    assert!(matches!(take(store, "one", MINUTE).await, Lease::Held { by, .. } if by == "two"));
-    assert!(other.give_back(Kind::Breaker, "p", "two").await.unwrap());
-    assert_eq!(take(store, "one", MINUTE).await, Lease::Yours);
-    // A lease is no cell.
-    assert_eq!(store.get(Kind::Breaker, "p").await.unwrap(), None);
-}
-
-/// Many want to probe at once; one may.
-async fn one_probe<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>) {
+/// Many want to be the probe, or to take up a run; one is.
+async fn one_wins<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>) {
     for round in 0..10 {
         let mut tasks = JoinSet::new();
         for number in 0..8 {
             let store = Arc::clone(if number % 2 == 0 { &store } else { &other });
             tasks.spawn(async move {
-                let (name, holder) = (format!("probe {round}"), format!("machine {number}"));
-                store.take_lease(Kind::Breaker, &name, &holder, MINUTE).await.unwrap()
+                let name = format!("probe {round}");
+                store.swap(Kind::Breaker, &name, 0, &json!(number)).await.unwrap()
             });
         }
-        let taken = tasks.join_all().await;
-        assert_eq!(taken.iter().filter(|lease| **lease == Lease::Yours).count(), 1, "{taken:?}");
+        let swaps = tasks.join_all().await;
+        assert_eq!(swaps.iter().filter(|swap| **swap == Swap::Done(1)).count(), 1, "{swaps:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ostler_store::shared::{
-    AnyShared, Durability, Eviction, Kind, Lease, RedisShared, SharedError, SharedStore, Swap,
+    AnyShared, Durability, Eviction, Kind, RedisShared, SharedError, SharedStore, Swap,
 };
 use ostler_store::{Store, StoreHandle};
 use rustix::process::Signal;
@@ -193,10 +193,6 @@ async fn a_script_that_the_server_forgot_is_sent_again() {
             assert_eq!(
                 store.swap(Kind::Breaker, "b", version, &json!(version)).await.unwrap(),
                 Swap::Done(version + 1)
-            );
-            assert_eq!(
-                store.take_lease(Kind::Breaker, "b", "me", Duration::from_mins(1)).await.unwrap(),
-                Lease::Yours
             );
             server.command(&["SCRIPT", "FLUSH"]);
         }

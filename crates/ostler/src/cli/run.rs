@@ -126,7 +126,7 @@ pub(crate) struct Providers {
 pub(crate) enum ProvidersCommand {
     /// Say that a provider can be used again
     Reset {
-        /// Which [default: all]
+        /// Which, with all its accounts, or NAME@ACCOUNT [default: all]
         provider: Option<String>,
     },
 }

@@ -27,12 +27,21 @@ pub(crate) fn run(args: &Providers) -> Result<ExitCode, CommandError> {
         text.push_str("no run has had trouble with a provider\n");
     }
     for provider in &providers {
-        let _ = write!(text, "{:<12} {}", provider.provider, provider.breaker);
+        let account = provider.account.iter().map(|account| format!("@{account}"));
+        let label = account.fold(provider.provider.clone(), |label, account| label + &account);
+        let _ = write!(text, "{label:<12} {}", provider.breaker);
         if let Some(reason) = &provider.reason {
             let _ = write!(text, " ({reason})");
         }
         if let Some(until) = provider.until {
             let _ = write!(text, " until {}", until.strftime("%Y-%m-%d %H:%M:%SZ"));
+        }
+        match provider.machine.as_deref() {
+            Some("this") => text.push_str(", on this machine"),
+            Some(other) => {
+                let _ = write!(text, ", on machine {}", other.get(..8).unwrap_or(other));
+            }
+            None => {}
         }
         text.push('\n');
     }

@@ -1,9 +1,11 @@
 //! Tasks given to stand-in agents.
 
+mod accounts;
 mod criteria;
 mod ends;
 mod helping;
 mod kills;
+mod owners;
 mod shared;
 mod switches;
 mod trees;

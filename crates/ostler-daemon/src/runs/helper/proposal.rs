@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ostler_agents::choice::Standing;
 use ostler_agents::{Agent, HeadlessCall};
-use ostler_core::breaker::ProbeId;
+use ostler_core::breaker::{Key, News, Probes};
 
 use super::super::breakers;
 use super::Question;
@@ -81,7 +81,8 @@ async fn put(
         Standing::Installed(program) => program,
         Standing::Missing(reason) | Standing::Wrong { reason, .. } => return Err(reason),
     };
-    let probe = admitted(shared, &agent.name).await?;
+    let key = Key::of(&agent.name).with_account(agent.preset.account(&env, shared.owner.id()));
+    let probes = admitted(shared, &key).await?;
     let began = clock::now();
     // Closed when nobody waits for the answer any more.
     let (until_closed, _awaited) = io::pipe().map_err(|error| error.to_string())?;
@@ -99,19 +100,16 @@ async fn put(
     };
     let outcome = tokio::task::spawn_blocking(run).await.map_err(|error| error.to_string());
     let answer = outcome.and_then(|outcome| commands(agent, &outcome));
-    if let Some(probe) = probe {
-        let (works, now) = (answer.is_ok(), clock::now());
-        breakers::change(shared, &agent.name, |breaker, _| {
-            if works { breaker.succeeded(began) } else { breaker.release(probe, now) }
-        })
-        .await;
+    if probes.is_some() {
+        let news = if answer.is_ok() { News::Succeeded { began } } else { News::Nothing };
+        breakers::tell_of(shared, &key, news, probes).await;
     }
     answer
 }
 
 /// Whether the provider can be used, and whether that is a probe.
-async fn admitted(shared: &Shared, provider: &str) -> Result<Option<ProbeId>, String> {
-    match breakers::choose(shared, &[provider.to_owned()], &[], clock::now()).await {
+async fn admitted(shared: &Shared, key: &Key) -> Result<Option<Probes>, String> {
+    match breakers::choose_of(shared, std::slice::from_ref(key), &[], clock::now()).await {
         Ok(choice) => Ok(choice.probe),
         Err(shut) => Err(shut.first().map_or_else(
             || "it cannot be used now".to_owned(),

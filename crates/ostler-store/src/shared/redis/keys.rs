@@ -23,10 +23,6 @@ impl Keys {
         self.tag(kind.as_str(), name)
     }
 
-    pub(super) fn lease(&self, kind: Kind, name: &str) -> String {
-        self.tag(kind.as_str(), name) + ":lease"
-    }
-
     /// The names of all cells of a kind.
     pub(super) fn index(&self, kind: Kind) -> String {
         format!("{{{}:{}s}}", self.prefix, kind.as_str())
@@ -62,7 +58,6 @@ mod tests {
     fn keys_have_one_tag_whatever_the_name() {
         let keys = Keys::new("ostler");
         assert_eq!(keys.cell(Kind::Breaker, "one"), "{ostler:breaker:one}");
-        assert_eq!(keys.lease(Kind::Breaker, "one"), "{ostler:breaker:one}:lease");
         assert_eq!(keys.attempts("r1"), "{ostler:run:r1}:attempts");
         assert_eq!(keys.index(Kind::Run), "{ostler:runs}");
         assert_eq!(keys.continuity("/a b/{x}:%"), "{ostler:continuity:/a%20b/%7Bx%7D%3A%25}");

@@ -2,11 +2,12 @@
 
 #![allow(clippy::print_stdout, reason = "what is left out is said")]
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::{World, reasons};
 use crate::support::until;
@@ -45,6 +46,40 @@ impl Server {
         let config = format!("[store]\nurl = \"{}\"\n", self.url());
         std::fs::write(world.path("home/config/config.toml"), config).unwrap();
         world
+    }
+
+    /// Asks the server something whose answer is one string or one number.
+    fn ask(&self, words: &[&str]) -> String {
+        let mut stream = UnixStream::connect(self.dir.path().join("socket")).unwrap();
+        write!(stream, "*{}\r\n", words.len()).unwrap();
+        for word in words {
+            write!(stream, "${}\r\n{word}\r\n", word.len()).unwrap();
+        }
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let Some(length) = line.strip_prefix('$') else { return line };
+        let mut text = vec![0; length.trim().parse().unwrap()];
+        reader.read_exact(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    fn record(&self, run: &str) -> (String, Value) {
+        let key = format!("{{ostler:run:{run}}}");
+        let record = self.ask(&["HGET", &key, "value"]);
+        (key, serde_json::from_str(&record).unwrap())
+    }
+
+    /// Whose a run is.
+    pub(super) fn recorded_owner(&self, run: &str) -> String {
+        self.record(run).1["owner"].as_str().unwrap().to_owned()
+    }
+
+    /// Makes a run somebody else's.
+    pub(super) fn record_owner(&self, run: &str, owner: &str) {
+        let (key, mut record) = self.record(run);
+        record["owner"] = json!(owner);
+        assert_eq!(self.ask(&["HSET", &key, "value", &record.to_string()]), ":0\r\n");
     }
 
     pub(super) fn kill(&mut self) {
