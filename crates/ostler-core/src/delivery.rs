@@ -147,6 +147,15 @@ impl Delivery {
         self.policy = policy;
     }
 
+    /// What was asked of the terminal is of no use: something else is being typed into it. It is asked again.
+    pub fn postpone(&mut self) {
+        match self.stage {
+            Stage::Checking => self.stage = Stage::Waiting { not_before: Timestamp(0) },
+            Stage::Looking { since, .. } => self.stage = Stage::Looking { since, inspecting: false },
+            _ => {}
+        }
+    }
+
     /// Nothing of the message is in the terminal: another may go first.
     pub fn is_waiting(&self) -> bool {
         matches!(self.stage, Stage::Waiting { .. })

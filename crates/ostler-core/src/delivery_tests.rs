@@ -119,6 +119,20 @@ fn a_cooked_terminal_is_asked_again_later() {
 }
 
 #[test]
+fn what_was_asked_while_something_else_is_typed_is_asked_again() {
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let idle = view(State::Idle, Sight::Empty);
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, idle)]), [(0, Action::Inspect)]);
+    delivery.postpone();
+    assert!(delivery.is_waiting());
+    assert_eq!(play(&mut delivery, &[(9, Event::Looked, idle)]), [(9, Action::Inspect)]);
+    let mut delivery = written();
+    assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, idle)]), [(5_010, Action::Inspect)]);
+    delivery.postpone();
+    assert_eq!(play(&mut delivery, &[(5_020, Event::Looked, idle)]), [(5_020, Action::Inspect)]);
+}
+
+#[test]
 fn a_dialog_between_text_and_enter_is_not_answered() {
     let mut delivery = written();
     let ours = view(State::Idle, Sight::Ours);

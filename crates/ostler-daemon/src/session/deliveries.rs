@@ -140,6 +140,11 @@ impl Deliveries {
         })
     }
 
+    /// Something is being typed for another message.
+    pub(super) fn is_barred(&self, order: u64) -> bool {
+        self.under_way.as_ref().is_some_and(|under_way| under_way.order != order)
+    }
+
     /// The message to work on: the one in hand, or whichever is next while nothing of that one is in the terminal.
     pub(super) fn choose(&mut self, situation: Situation, wall: Timestamp, steady: Timestamp) -> Option<u64> {
         let held = self.held();
@@ -232,11 +237,11 @@ impl Deliveries {
     /// When something is due, if nothing happens.
     ///
     /// A moment that was missed by a message whose turn it is not is no reason to wake: it is asked when its turn has
-    /// come.
+    /// come. Nor is one of a message that waits for another's write.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         let held = self.held();
         let due = |(order, open): (&u64, &Open)| {
-            let at = open.delivery.deadline()?;
+            let at = open.delivery.deadline().filter(|_| !self.is_barred(*order))?;
             let counts = match held {
                 Some(held) => held == *order,
                 None => self.in_hand == Some(*order) || open.delivery.is_given() || at > self.chosen,

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::agent_lab::Lab;
-use crate::support::{TestHome, ostler, until};
+use crate::support::{TestHome, ostler, pid, until};
 
 /// An agent that is busy for a while, with nothing else to do.
 fn busy(lab: &Lab, seconds: u32) {
@@ -72,6 +73,54 @@ fn many_senders_at_once_never_mix() {
     taken.sort();
     expected.sort();
     assert_eq!(taken, expected);
+}
+
+/// Lets a program go on that was stopped, whatever happens.
+struct Stopped(u32);
+
+impl Stopped {
+    fn new(pid: u32) -> Self {
+        signal(pid, "STOP");
+        Self(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
+}
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn a_prompt_waits_until_raw_bytes_are_typed_whole_and_once() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.wait("a", "idle");
+    // More than the terminal takes while nobody reads it; the agent empties its composer for each byte.
+    let bytes = vec![0x15; 300_000];
+    let stopped = Stopped::new(pid(&lab.home.status("a")["pid"]));
+    let raw = lab.begin_send("a", &bytes, &["--raw", "--timeout", "60"]);
+    until("the terminal is full", || {
+        lab.home.status("a")["terminal"]["pending"].as_u64().filter(|pending| *pending > 0)
+    });
+    lab.send("a", "hi", &["--id", "m1", "--wait", "queued"]).ok();
+    // The terminal was looked at since: a prompt that did not wait would be typed by now.
+    lab.home.status("a");
+    lab.home.status("a");
+    assert_eq!(lab.message("a", "m1")["attempts"], 0);
+    drop(stopped);
+    raw.finish().ok();
+    assert_eq!(lab.await_message("a", "m1", "delivered")["attempts"], 1);
+    assert_eq!(lab.taken("a"), ["hi"]);
+    lab.deliver("a", "and on", &[]);
+    let log = lab.log("a");
+    let typed = log.iter().filter_map(|record| record["escaped"].as_str());
+    assert_eq!(typed.map(|text| text.matches("\\x15").count()).sum::<usize>(), bytes.len());
 }
 
 #[test]

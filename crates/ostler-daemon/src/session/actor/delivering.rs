@@ -2,7 +2,7 @@
 
 use ostler_agents::{Body, Composer, Prompt, Reader};
 use ostler_core::delivery::{
-    Action, Because, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
+    Action, Because, Delivery, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
 };
 use ostler_core::lifecycle::Phase;
 use ostler_core::{Proof, State, Timestamp};
@@ -50,7 +50,12 @@ impl Actor {
                 },
             };
             let Some(view) = self.view(order, situation) else { return };
+            let barred = self.deliveries.is_barred(order) && situation.state != State::Exited;
             let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+            if barred && may_type(event, &open.delivery) {
+                // One write at a time: it goes on when the other one is settled.
+                return open.delivery.postpone();
+            }
             let actions = open.delivery.handle(event, &view, steady);
             if actions.is_empty() {
                 return;
@@ -348,5 +353,14 @@ impl Actor {
         if let Ok(Some(message)) = recorded {
             self.tell(&message);
         }
+    }
+}
+
+/// Whether a delivery may want to type because of this.
+fn may_type(event: News, delivery: &Delivery) -> bool {
+    match event {
+        News::Looked | News::Inspected { .. } => true,
+        News::Taken => !delivery.is_given(),
+        News::Typed | News::Refused | News::Told { .. } => false,
     }
 }

@@ -141,7 +141,11 @@ impl Actor {
             self.log_store(&recorded);
         }
         match write {
-            None => self.settle_raw(order, seq, settled).await,
+            None => {
+                self.settle_raw(order, seq, settled).await;
+                // A prompt may have waited for it.
+                self.deliver(None).await;
+            }
             Some(_) if written => self.deliver(Some((order, News::Typed))).await,
             Some(_) => {
                 self.why_refused = Some(refusal(settled));
