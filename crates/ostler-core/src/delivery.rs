@@ -87,6 +87,8 @@ pub struct Delivery {
     counted: bool,
     /// It is a command of the agent: it may begin no turn.
     command: bool,
+    /// Nobody watched what the agent did with it so far.
+    unwatched: bool,
 }
 
 impl Delivery {
@@ -104,6 +106,7 @@ impl Delivery {
             interrupted: false,
             counted: false,
             command: false,
+            unwatched: false,
         }
     }
 
@@ -124,16 +127,25 @@ impl Delivery {
         Self { command, ..self }
     }
 
+    /// The same for what an agent got at its start while another daemon looked after it: it may have done with it.
+    #[must_use]
+    pub fn unwatched(self) -> Self {
+        Self { unwatched: true, ..self }
+    }
+
     /// A message that another daemon had in hand.
     pub fn resumed(mode: Mode, policy: Policy, progress: Progress, now: Timestamp) -> Self {
         let Progress { attempts, enters, proof, last } = progress;
         let waiting = Stage::Waiting { not_before: Timestamp(0) };
         let looking = Stage::Looking { since: now, inspecting: false };
+        let confirming = Stage::Confirming { since: now, at_work: None };
         let (stage, attempts, enters) = match last {
             Some((Write::Body, true)) => (looking, attempts, enters),
             // A write that was not done may still arrive: what stands in the composer then is ours.
             None | Some((Write::Body, false)) => (waiting, attempts, enters),
-            Some((Write::Enter, true)) => (Stage::Confirming { since: now, at_work: None }, attempts, enters),
+            Some((Write::Enter, true)) => (confirming, attempts, enters),
+            // This one was not pressed, but one before it was: the agent may have taken the text.
+            Some((Write::Enter, false)) if enters > 1 => (confirming, attempts, enters - 1),
             Some((Write::Enter, false)) => (looking, attempts, enters.saturating_sub(1)),
             Some((Write::Clear, _)) => (Stage::Clearing { typed: Some(now) }, attempts, enters),
             Some((Write::Interrupt, _)) => (Stage::Interrupting { typed: Some(now) }, attempts, enters),

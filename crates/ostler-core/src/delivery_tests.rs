@@ -247,6 +247,23 @@ fn after_a_crash_the_ledger_decides() {
 }
 
 #[test]
+fn after_a_crash_an_enter_before_the_last_one_counts() {
+    let last = Some((Write::Enter, false));
+    let progress = Progress { attempts: 1, enters: 2, proof: Proof::Seen, last };
+    let delivery = Delivery::resumed(Mode::WhenIdle, policy(), progress, Timestamp(0));
+    // The second one was about to be pressed; the first one may have been taken, and its prompt answered.
+    let empty = view(State::Idle, Sight::Empty);
+    let moments = [(5_000, Event::Looked, empty), (5_001, RAW, empty), (20_000, Event::Looked, empty)];
+    assert_eq!(play(&mut delivery.clone(), &moments), [(20_000, Action::Give(Up::Uncertain))]);
+    // The text still stands there: the second one is pressed after all, and counts once.
+    let ours = view(State::Idle, Sight::Ours);
+    let mut delivery = delivery;
+    let done = play(&mut delivery, &[(3_000, Event::Looked, ours), (3_001, RAW, ours)]);
+    assert_eq!(done, [(3_000, Action::Inspect), (3_001, Action::Type(Write::Enter))]);
+    assert_eq!(delivery.enters(), 2);
+}
+
+#[test]
 fn what_was_entered_before_the_end_is_uncertain() {
     let ended = view(State::Exited, Sight::Hidden);
     assert_eq!(play(&mut written(), &[(20, Event::Looked, ended)]), [(20, Action::Give(Up::Ended))]);
@@ -273,6 +290,13 @@ fn what_an_agent_was_started_with_is_typed_only_if_it_did_not_take_it() {
         &[(100, Event::Looked, idle), (5_099, Event::Looked, idle), (5_100, Event::Looked, idle)],
     );
     assert_eq!(done, [(5_100, Action::Missed), (5_100, Action::Inspect)]);
+    // After a crash it may have begun and ended while nobody watched.
+    let mut found = given().unwatched();
+    let done = play(&mut found, &[(100, Event::Looked, idle), (5_100, Event::Looked, idle)]);
+    assert_eq!(done, [(5_100, Action::Give(Up::Uncertain))]);
+    let echoed = View { echoed: true, ..idle };
+    let proof = (9, Action::Prove(Proof::Submitted, Because::Echoed));
+    assert_eq!(play(&mut given().unwatched(), &[(9, Event::Looked, echoed)]), [proof]);
 }
 
 #[test]

@@ -34,6 +34,10 @@ impl Delivery {
             self.deadline = Some(due);
             return Vec::new();
         }
+        if argument && self.unwatched {
+            // It rests, but who knows since when: it may have answered it already.
+            return self.give(Up::Uncertain);
+        }
         // An agent at rest has not begun with it.
         self.attempts = 0;
         let mut actions = self.missing(now);

@@ -25,7 +25,8 @@ pub(super) struct Resumable {
 }
 
 impl Actor {
-    pub(super) async fn load_messages(&mut self) -> Result<(), StoreError> {
+    /// Reads the messages from the store; `recovered` is a session that an earlier daemon looked after.
+    pub(super) async fn load_messages(&mut self, recovered: bool) -> Result<(), StoreError> {
         let id = self.record.start.id.clone();
         let load = move |store: &mut Store| {
             let mut open = Vec::new();
@@ -57,6 +58,9 @@ impl Actor {
             let (order, way, proof) = (message.seq, message.terms.way, message.proof);
             self.resumable.writes.extend(last.map(|last| (order, last)));
             self.open(message, body);
+            if recovered && let Some(open) = self.deliveries.open.get_mut(&order) {
+                open.delivery = open.delivery.clone().unwatched();
+            }
             if way == Way::Hook && proof > Proof::Queued {
                 let reason = "whether the session-start hook got it cannot be told".to_owned();
                 self.give_up(order, MessageState::Uncertain, reason).await;
@@ -89,7 +93,7 @@ impl Actor {
             let policy = self.deliveries.policy;
             open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
             open.echoes = usize::try_from(echoes).unwrap_or(usize::MAX);
-            if write == Some((Write::Enter, true)) {
+            if open.delivery.is_confirming() {
                 open.entered = Some(now);
             }
             let is_waiting = open.delivery.is_waiting();
