@@ -262,6 +262,8 @@ impl Delivery {
             return Vec::new();
         }
         self.shut = None;
+        // Behind Enter nothing is cleared, and a part of the text says that it was not taken whole.
+        let view = &if self.is_confirming() { *view } else { view.cautious() };
         match self.stage {
             Stage::Given { way, idle } => self.await_given(way, idle, event, view, now),
             Stage::Waiting { not_before } => self.wait(not_before, view, now),

@@ -20,6 +20,7 @@ fn view(state: State, sight: Sight) -> View {
         echoed: false,
         repeated: false,
         tells_prompts: false,
+        touched: false,
         changed: Timestamp(0),
         current: true,
     }
@@ -212,6 +213,25 @@ fn an_earlier_message_that_came_back_is_cleared_first() {
     assert_eq!(done, [(0, Action::Type(Write::Clear))]);
     let empty = view(State::Idle, Sight::Empty);
     assert_eq!(play(&mut delivery, &[(50, Event::Looked, empty)]), [(50, Action::Inspect)]);
+}
+
+#[test]
+fn what_somebody_else_may_have_typed_is_not_cleared() {
+    let touched = |sight| View { touched: true, ..view(State::Idle, sight) };
+    // A person has called back an earlier prompt.
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, touched(Sight::Earlier))]), []);
+    assert_eq!(delivery.shut(), Some(Shut::Draft));
+    // Or has begun with a word that our text has, too.
+    let mut delivery = written();
+    let gone = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(5_010, Event::Looked, gone), (5_011, RAW, gone)]);
+    assert_eq!(done, [(5_010, Action::Inspect), (5_011, Action::Missed)]);
+    assert_eq!(play(&mut delivery, &[(9_000, Event::Looked, touched(Sight::Part))]), []);
+    assert_eq!(delivery.shut(), Some(Shut::Draft));
+    // Or has taken away some of ours.
+    let done = play(&mut written(), &[(5_010, Event::Looked, touched(Sight::Part))]);
+    assert_eq!(done, [(5_010, Action::Give(Up::Mixed))]);
 }
 
 #[test]

@@ -119,6 +119,8 @@ pub(super) struct Deliveries {
     pub(super) policy: Policy,
     /// A person is typing, until this moment.
     pub(super) person: Option<Timestamp>,
+    /// When somebody else last typed, until the composer is seen empty behind it.
+    pub(super) touched: Option<Timestamp>,
     /// When the screen changed last.
     pub(super) changed: Timestamp,
     /// The agent has told which prompt it took.

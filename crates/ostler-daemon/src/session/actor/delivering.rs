@@ -29,6 +29,7 @@ impl Actor {
     }
 
     async fn deliver_one(&mut self, news: Option<(u64, News)>) {
+        self.see_untouched();
         if self.deliveries.open.is_empty() || !self.deliveries.settled_in {
             return;
         }
@@ -269,6 +270,7 @@ impl Actor {
             repeated: is_repeated,
             echoed: typed && open.body.echoes(screen, above) > open.echoes,
             tells_prompts: self.deliveries.tells_prompts,
+            touched: self.deliveries.touched.is_some(),
             changed: self.deliveries.changed,
             current: self.observer.is_current(),
         })

@@ -116,6 +116,10 @@ impl Actor {
         let Some(under_way) = &mut self.deliveries.under_way else { return };
         under_way.recorded = true;
         let enter = write == Some(Write::Enter) || (write.is_none() && under_way.bytes.contains(&b'\r'));
+        // Keys alone are no draft.
+        if write.is_none() && under_way.bytes.iter().any(|byte| !byte.is_ascii_control()) {
+            self.deliveries.touched = Some(clock::steady());
+        }
         // From here on, for what follows may be seen before the holder's answer is.
         if enter {
             self.conversation.told.was_given();
