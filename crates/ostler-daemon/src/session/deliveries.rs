@@ -115,6 +115,8 @@ pub(super) struct Deliveries {
     pub(super) settled_in: bool,
     pub(super) waiters: HashMap<String, Vec<Waiter>>,
     pub(super) recent: VecDeque<Recent>,
+    /// Texts of messages that were given up and are tried again: what was typed before may still stand there.
+    left: VecDeque<Body>,
     pub(super) placeholder: Option<Placeholder>,
     pub(super) policy: Policy,
     /// A person is typing, until this moment.
@@ -285,6 +287,26 @@ impl Deliveries {
         while self.recent.len() > RECENT {
             self.recent.pop_front();
         }
+    }
+
+    /// A message that was given up is tried again.
+    pub(super) fn take_up_again(&mut self, id: &str) {
+        if let Some(at) = self.recent.iter().position(|recent| recent.id == id) {
+            self.left.extend(self.recent.remove(at).map(|recent| recent.body));
+        }
+        while self.left.len() > RECENT {
+            self.left.pop_front();
+        }
+    }
+
+    /// Texts of earlier messages that may stand in the composer.
+    pub(super) fn earlier(&self) -> impl Iterator<Item = &Body> {
+        self.recent.iter().map(|recent| &recent.body).chain(&self.left)
+    }
+
+    /// Whether this text was typed before, for a message that was then given up.
+    pub(super) fn is_left(&self, body: &Body) -> bool {
+        self.left.iter().any(|left| left.reads_like(body))
     }
 
     /// What was typed of late, or is about to be.

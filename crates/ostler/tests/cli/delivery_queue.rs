@@ -157,6 +157,26 @@ fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
 }
 
 #[test]
+fn text_that_was_given_up_in_the_composer_is_cleared_for_the_next_and_for_itself() {
+    let lab = Lab::new();
+    // As many as are pressed for one text, and not one more.
+    let sending = ["a", "b"].map(|name| {
+        lab.start(name, &["--swallow-enter", "12"]);
+        lab.begin_send(name, b"hard to submit", &["--id", "m1", "--timeout", "150"])
+    });
+    for sent in sending {
+        sent.finish().fails(1, &["Enter does not submit it"]);
+    }
+    // By a daemon that has only read of it.
+    lab.home.kill_daemon();
+    lab.deliver("a", "another matter", &[]);
+    assert_eq!(lab.taken("a"), ["another matter"]);
+    lab.run(&["messages", "retry", "m1", "--session", "b"]).ok();
+    lab.await_message("b", "m1", "delivered");
+    assert_eq!(lab.taken("b"), ["hard to submit"]);
+}
+
+#[test]
 fn the_agent_confirms_from_inside_its_session() {
     let home = TestHome::new();
     let script = format!(

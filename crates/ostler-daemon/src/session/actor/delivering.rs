@@ -239,8 +239,7 @@ impl Actor {
         };
         // What was put back matters only to a message that waits for an empty composer.
         let drafted = composer.is_some_and(|composer| composer.draft) && open.delivery.is_waiting();
-        let recent = self.deliveries.recent.iter().filter(|_| drafted);
-        let earlier: Vec<Body> = recent.map(|recent| recent.body.clone()).collect();
+        let earlier: Vec<Body> = self.deliveries.earlier().filter(|_| drafted).cloned().collect();
         let sight = match composer {
             Some(composer) => {
                 let mark = self.deliveries.placeholder.as_ref();
@@ -254,9 +253,14 @@ impl Actor {
             None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
             None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
         };
-        let is_repeated = self.deliveries.recent.iter().any(|recent| recent.body.reads_like(&open.body));
-        // Nothing was typed for this message yet: an equal one before it was put back.
-        let is_earlier = sight == Sight::Ours && open.delivery.attempts() == 0 && is_repeated;
+        let is_repeated = self.deliveries.earlier().any(|earlier| earlier.reads_like(&open.body));
+        // Nothing was typed for this message yet: an equal one before it was put back, or is left from before.
+        let of_before = match sight {
+            Sight::Ours => is_repeated,
+            Sight::Part => self.deliveries.is_left(&open.body),
+            _ => false,
+        };
+        let is_earlier = of_before && open.delivery.attempts() == 0;
         let sight = if is_earlier { Sight::Earlier } else { sight };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
         let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();

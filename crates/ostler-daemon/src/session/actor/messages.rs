@@ -1,6 +1,7 @@
 //! Messages: recorded, typed through the holder's ledger, settled by what is proven of them.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::time::Duration;
 
 use ostler_agents::Body;
@@ -59,7 +60,7 @@ impl Actor {
         while let Some(action) = actions.pop_front() {
             match action {
                 typing::Action::Offer(frame) => self.offer(frame),
-                typing::Action::Settle(seq, settled) => Box::pin(self.on_typed(seq, settled)).await,
+                typing::Action::Settle(seq, settled) => self.settle(seq, settled).await,
                 typing::Action::StandDown => {
                     tracing::error!(session = %self.record.start.name, "a newer daemon has the session");
                     self.stood_down = true;
@@ -130,6 +131,12 @@ impl Actor {
         self.learn(Event::Typed { enter }).await;
         let actions = self.typing.message(seq);
         self.perform_typing(actions).await;
+    }
+
+    /// The same as [`Self::on_typed`], of a type with a name: what follows from a write may be another one, and the
+    /// compiler does not look through that circle.
+    fn settle(&mut self, seq: u64, settled: Settled) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.on_typed(seq, settled))
     }
 
     /// The holder said what became of a write.

@@ -36,7 +36,7 @@ impl Actor {
                 open.push((message, body, last));
             }
             let mut taken = Vec::new();
-            for message in store.submitted_messages(&id, REMEMBERED)? {
+            for message in store.typed_messages(&id, REMEMBERED)? {
                 let body = store.message_body(&id, &message.id)?.unwrap_or_default();
                 taken.push((message, body));
             }
