@@ -89,6 +89,8 @@ pub struct Delivery {
     command: bool,
     /// Nobody watched what the agent did with it so far.
     unwatched: bool,
+    /// When somebody else was last waited for: a dialog, or a person.
+    held_up: Timestamp,
 }
 
 impl Delivery {
@@ -107,6 +109,7 @@ impl Delivery {
             counted: false,
             command: false,
             unwatched: false,
+            held_up: Timestamp(0),
         }
     }
 
@@ -262,6 +265,9 @@ impl Delivery {
             return Vec::new();
         }
         self.shut = None;
+        if view.situation.admits_enter().is_err() {
+            self.held_up = now;
+        }
         // Behind Enter nothing is cleared, and a part of the text says that it was not taken whole.
         let view = &if self.is_confirming() { *view } else { view.cautious() };
         match self.stage {
@@ -328,6 +334,11 @@ impl Delivery {
             Stage::Entering | Stage::Confirming { .. } | Stage::Given { way: Way::Argument, .. }
         );
         self.give(if entered { Up::Uncertain } else { Up::Ended })
+    }
+
+    /// When what began then is concluded, also from a screen that never comes to rest.
+    fn latest(&self, since: Timestamp) -> Timestamp {
+        since.max(self.held_up).plus(self.policy.patience())
     }
 
     fn prove(&mut self, proof: Proof, because: Because) -> Vec<Action> {

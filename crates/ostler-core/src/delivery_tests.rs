@@ -192,6 +192,39 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
     assert_eq!(delivery.attempts(), 2);
 }
 
+/// What becomes of a delivery on a screen that changes all the time.
+fn restless(mut delivery: Delivery, moving: View) -> (u64, Vec<Action>) {
+    for now in (1_000..100_000).step_by(100) {
+        let moving = View { changed: Timestamp(now - 50), ..moving };
+        let mut actions = delivery.handle(Event::Looked, &moving, Timestamp(now));
+        if actions == [Action::Inspect] {
+            actions = delivery.handle(RAW, &moving, Timestamp(now));
+        }
+        if !actions.is_empty() {
+            return (now, actions);
+        }
+        assert!(delivery.deadline().is_some_and(|at| at > Timestamp(now)), "it comes back by itself");
+    }
+    panic!("it holds the queue for ever: {delivery:?}");
+}
+
+#[test]
+fn a_screen_that_never_rests_is_waited_for_but_not_for_ever() {
+    let uncertain = vec![Action::Give(Up::Uncertain)];
+    let moving = |sight| view(State::Idle, sight);
+    assert_eq!(restless(written(), moving(Sight::Empty)), (60_100, uncertain.clone()));
+    assert_eq!(restless(written(), moving(Sight::Part)), (60_100, uncertain.clone()));
+    assert_eq!(restless(written(), moving(Sight::Foreign)), (60_100, vec![Action::Give(Up::Mixed)]));
+    assert_eq!(restless(entered(), moving(Sight::Empty)), (60_300, uncertain.clone()));
+    // The time of a dialog does not count.
+    let mut asked = entered();
+    assert_eq!(play(&mut asked, &[(90_000, Event::Looked, view(State::Blocked, Sight::Hidden))]), []);
+    let after = View { changed: Timestamp(90_090), ..moving(Sight::Empty) };
+    assert_eq!(play(&mut asked, &[(90_100, Event::Looked, after)]), []);
+    let rest = [(92_090, Event::Looked, after)];
+    assert_eq!(play(&mut asked, &rest), [(92_090, Action::Give(Up::Uncertain))]);
+}
+
 #[test]
 fn a_part_of_our_own_text_is_cleared_and_nothing_else() {
     let mut delivery = written();

@@ -165,7 +165,10 @@ impl Delivery {
             return self.submitted(Because::Echoed);
         }
         let rested = view.changed.max(since).plus(self.policy.rest);
-        let due = since.plus(self.policy.look).max(rested);
+        let latest = self.latest(since);
+        // It never comes to rest: nothing is proven by what it does not show.
+        let restless = now < rested && now >= latest;
+        let due = since.plus(self.policy.look).max(rested.min(latest));
         // Behind a dialog there is nothing to see, and a person decides how long.
         let visible = view.situation.admits_enter().is_ok() && view.sight != Sight::Hidden;
         if now < due || !visible {
@@ -176,7 +179,10 @@ impl Delivery {
         }
         match (view.sight, event) {
             // It was never seen in the composer, and yet its words stand above it: typing again could double it.
-            (Sight::Empty, Event::Inspected { pending: 0, .. }) if view.echoed => self.give(Up::Uncertain),
+            (Sight::Empty, Event::Inspected { pending: 0, .. }) if view.echoed || restless => {
+                self.give(Up::Uncertain)
+            }
+            (Sight::Part, _) if restless => self.give(Up::Uncertain),
             (Sight::Empty, Event::Inspected { pending: 0, .. }) => self.missing(now),
             // The agent has not read it yet.
             (Sight::Empty, Event::Inspected { .. }) => {

@@ -81,7 +81,8 @@ impl Delivery {
             self.deadline = Some(first.plus(self.policy.word));
             return Vec::new();
         }
-        let due = since.plus(self.policy.confirm).max(view.changed.plus(self.policy.rest));
+        let rested = view.changed.plus(self.policy.rest).min(self.latest(since));
+        let due = since.plus(self.policy.confirm).max(rested);
         if now < due || view.situation.admits_enter().is_err() {
             self.shut = view.situation.admits_enter().err();
             self.deadline = Some(due).filter(|due| *due > now);
