@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use ostler_agents::{Body, Input, Placeholder, Prompt};
+use ostler_agents::{Body, Input, Placeholder, Prompt, speech};
 use ostler_core::delivery::{Delivery, Mode, Policy, Shut, Situation, Witness, Write};
 use ostler_core::queue::{self, Waiting};
 use ostler_core::{Proof, Timestamp};
@@ -63,6 +63,8 @@ pub(super) struct Recent {
     pub(super) body: Body,
     pub(super) state: MessageState,
     pub(super) wants_ack: bool,
+    /// Something that was typed has a line like its confirmation: the screen cannot tell whose it is.
+    pub(super) quoted: bool,
     /// Who has said so.
     pub(super) told: Vec<Witness>,
 }
@@ -280,10 +282,13 @@ impl Deliveries {
         exact.or_else(within).map(|(_, id)| (*id).clone())
     }
 
-    /// Remembers a message that something may still be heard of.
-    pub(super) fn remember(&mut self, recent: Recent) {
+    /// Remembers a message that something may still be heard of, and whose text this is.
+    pub(super) fn remember(&mut self, recent: Recent, text: &str) {
         self.recent.retain(|known| known.id != recent.id);
         self.recent.push_back(recent);
+        for recent in &mut self.recent {
+            recent.quoted |= speech::text_acknowledges(text, &[&recent.id]).is_some();
+        }
         while self.recent.len() > RECENT {
             self.recent.pop_front();
         }

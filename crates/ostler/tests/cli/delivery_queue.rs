@@ -206,6 +206,21 @@ fn the_agent_confirms_from_inside_its_session() {
 }
 
 #[test]
+fn the_echo_of_a_prompt_confirms_nothing() {
+    for conversation in ["", "[conversation]\nprompt = '^> '\nreply = '^● '\n"] {
+        let lab = Lab::with(conversation);
+        lab.start("a", &["--reply", "Not yet."]);
+        lab.deliver("a", "look around, then reply\nACK: m1", &["--id", "m1", "--ack"]);
+        lab.await_log("a", "done", 1);
+        lab.wait("a", "idle");
+        assert!(lab.home.screen("a").contains("ACK: m1"), "{}", lab.home.screen("a"));
+        assert_eq!(lab.message("a", "m1")["proof"], "submitted", "{conversation}");
+        // The agent's own word counts, where it can be told from others'.
+        lab.deliver("a", "!say ACK: m2", &["--id", "m2", "--wait", "acknowledged"]);
+    }
+}
+
+#[test]
 fn a_message_that_was_not_typed_cannot_be_confirmed() {
     let lab = Lab::new();
     busy(&lab, 60);

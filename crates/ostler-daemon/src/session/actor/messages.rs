@@ -282,7 +282,7 @@ impl Actor {
         }
         if !message.terms.raw {
             self.deliveries.unsure = open.prompt.filter(|_| message.state != MessageState::Delivered);
-            self.deliveries.remember(recent(message, open.body));
+            self.deliveries.remember(recent(message, open.body), open.plain.as_str());
         }
     }
 
@@ -473,7 +473,7 @@ pub(crate) fn with_request(text: &SafeText, id: &str) -> SafeText {
 
 pub(super) fn recent(message: &Message, body: Body) -> Recent {
     let wants_ack = message.terms.ack && message.proof < Proof::Acknowledged;
-    Recent { id: message.id.clone(), body, state: message.state, wants_ack, told: Vec::new() }
+    Recent { id: message.id.clone(), body, state: message.state, wants_ack, quoted: false, told: Vec::new() }
 }
 
 fn agreed(terms: SendTerms) -> Terms {

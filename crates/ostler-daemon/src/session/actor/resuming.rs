@@ -52,7 +52,7 @@ impl Actor {
         for (message, body) in taken.into_iter().rev() {
             let (text, _) = self.typed_text(&message, &body);
             let body = Body::new(text.as_str()).marked(message.mark.clone());
-            self.deliveries.remember(recent(&message, body));
+            self.deliveries.remember(recent(&message, body), text.as_str());
         }
         for (message, body, last) in open {
             let (order, way, proof) = (message.seq, message.terms.way, message.proof);
