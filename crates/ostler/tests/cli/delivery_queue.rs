@@ -249,6 +249,25 @@ fn a_long_message_goes_by_file() {
 }
 
 #[test]
+fn a_long_message_whose_file_cannot_be_written_is_not_typed() {
+    let lab = Lab::new();
+    lab.write_preset(&crate::agent_lab::PRESET.replace("clear = ", "paste_limit = 300\nclear = "));
+    lab.start("a", &[]);
+    lab.wait("a", "idle");
+    let dir = lab.home.status("a")["dir"].as_str().unwrap().to_owned();
+    fs::write(format!("{dir}/messages"), "in the way").unwrap();
+    let long = "a long story\n".repeat(60);
+    lab.send("a", &long, &["--id", "m1", "--timeout", "60"])
+        .fails(1, &["it has to go by file, and the file cannot be written"]);
+    assert_eq!(lab.count("a", "bytes"), 0);
+    // What was in the way is gone, and what was given up can be tried again.
+    fs::remove_file(format!("{dir}/messages")).unwrap();
+    lab.run(&["messages", "retry", "m1"]).ok();
+    lab.await_message("a", "m1", "delivered");
+    assert!(lab.taken("a")[0].starts_with("Read the file "), "{:?}", lab.taken("a"));
+}
+
+#[test]
 fn what_became_of_messages_is_counted() {
     let lab = Lab::new();
     lab.start("a", &["--swallow-early", "6000"]);

@@ -1,5 +1,7 @@
 //! Prompts on their way into the agent: what is seen and heard goes to the delivery machine, what it says is done.
 
+use std::io;
+
 use ostler_agents::{Body, Composer, Prompt, Reader};
 use ostler_core::delivery::{
     Action, Because, Delivery, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
@@ -113,6 +115,14 @@ impl Actor {
                 }
             }
             Action::Type(write) => {
+                if write == Write::Body
+                    && let Err(error) = self.shorten(order)
+                {
+                    // As it is, it would be cut, or every line of it be a prompt.
+                    let reason = format!("it has to go by file, and the file cannot be written: {error}");
+                    self.escalate(order, true).await;
+                    return self.give_up(order, MessageState::Failed, reason).await;
+                }
                 let bytes = self.bytes_of(order, write);
                 Box::pin(self.type_for(order, Some(write), bytes)).await;
             }
@@ -168,7 +178,6 @@ impl Actor {
             Write::Clear => keys::bytes(&input.clear, &modes),
             Write::Interrupt => keys::bytes(&input.interrupt, &modes),
             Write::Body => {
-                self.shorten(order, modes.bracketed_paste);
                 let above = self.above();
                 let Some(open) = self.deliveries.open.get_mut(&order) else { return Vec::new() };
                 open.echoes = open.body.echoes(&self.output.screen, above);
@@ -180,24 +189,21 @@ impl Actor {
     }
 
     /// Puts a text that cannot be typed as one piece into a file; a line that says where is typed instead.
-    fn shorten(&mut self, order: u64, bracketed: bool) {
+    fn shorten(&mut self, order: u64) -> io::Result<()> {
+        let bracketed = self.output.screen.modes().bracketed_paste;
         let limit = self.known.agent.preset.input.paste_limit.map_or(usize::MAX, |limit| limit as usize);
         let raw_only = self.deliveries.policy.raw_only;
-        let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+        let Some(open) = self.deliveries.open.get_mut(&order) else { return Ok(()) };
         let text = open.text.as_str();
         // Without brackets every line end would be an Enter.
         let broken = !bracketed && raw_only && text.contains('\n');
         if (text.len() <= limit && !broken) || open.by_file {
-            return;
+            return Ok(());
         }
-        match by_file::put(self.dir.path(), &open.message.id, open.plain.as_str()) {
-            Ok(pointer) => {
-                open.plain = pointer;
-                open.by_file = true;
-                open.learn(&self.known.agent.preset.input);
-            }
-            Err(error) => tracing::warn!(%error, "a long message has no file, and is typed as it is"),
-        }
+        open.plain = by_file::put(self.dir.path(), &open.message.id, open.plain.as_str())?;
+        open.by_file = true;
+        open.learn(&self.known.agent.preset.input);
+        Ok(())
     }
 
     /// The row from which on the composer is.
