@@ -89,6 +89,8 @@ pub struct Delivery {
     command: bool,
     /// Nobody watched what the agent did with it so far.
     unwatched: bool,
+    /// The agent's composer was never seen: the text is typed without.
+    blind: bool,
     /// When somebody else was last waited for: a dialog, or a person.
     held_up: Timestamp,
 }
@@ -109,6 +111,7 @@ impl Delivery {
             counted: false,
             command: false,
             unwatched: false,
+            blind: false,
             held_up: Timestamp(0),
         }
     }
@@ -210,6 +213,11 @@ impl Delivery {
     /// No key of anybody else may come now: text and Enter belong together.
     pub fn is_typing(&self) -> bool {
         matches!(self.stage, Stage::Checking | Stage::Writing | Stage::Seen { .. } | Stage::Entering)
+    }
+
+    /// Text and Enter are typed without seeing a composer.
+    pub fn is_blind(&self) -> bool {
+        self.blind || !self.policy.has_composer
     }
 
     /// Enter was pressed, and what became of it is not known.

@@ -109,6 +109,48 @@ fn every_gate_keeps_text_out() {
 }
 
 #[test]
+fn an_agent_that_was_never_recognised_is_typed_into_only_on_request() {
+    let lost = Situation { state: State::Unknown, unrecognised: true, ..IDLE };
+    let unseen = View { situation: lost, ..view(State::Unknown, Sight::Hidden) };
+    let mut waits = Delivery::new(Mode::WhenIdle, policy());
+    assert_eq!(play(&mut waits, &[(0, Event::Looked, unseen), (90_000, Event::Looked, unseen)]), []);
+    assert_eq!(waits.shut(), Some(Shut::Unrecognised));
+    // Also where other signs say that it rests.
+    let idle = View { situation: Situation { unrecognised: true, ..IDLE }, ..unseen };
+    assert_eq!(play(&mut waits, &[(91_000, Event::Looked, idle)]), []);
+    assert_eq!(waits.shut(), Some(Shut::Unrecognised));
+    let mut early = Delivery::new(Mode::Now, policy());
+    let soon = view(State::Idle, Sight::Hidden);
+    assert_eq!(play(&mut early, &[(0, Event::Looked, soon)]), []);
+    assert_eq!((early.shut(), early.deadline()), (Some(Shut::Hidden), Some(Timestamp(5_000))));
+    assert_eq!(play(&mut early, &[(5_000, Event::Looked, idle)]), [(5_000, Action::Inspect)]);
+    let mut blind = Delivery::new(Mode::Now, policy());
+    let done = play(
+        &mut blind,
+        &[
+            (0, Event::Looked, unseen),
+            (1, RAW, unseen),
+            (5, Event::Typed, unseen),
+            (205, Event::Looked, unseen),
+        ],
+    );
+    let written = (5, Action::Prove(Proof::Written, Because::Ledger));
+    let enter = (205, Action::Type(Write::Enter));
+    assert_eq!(done, [(0, Action::Inspect), (1, Action::Type(Write::Body)), written, enter]);
+    assert!(blind.is_blind());
+    let done = play(&mut blind, &[(210, Event::Typed, unseen), (20_210, Event::Looked, unseen)]);
+    assert_eq!(done, [(20_210, Action::Give(Up::Uncertain))], "nothing shows that it was taken");
+    // A composer that was seen before is behind something: an editor perhaps.
+    let hidden = view(State::Unknown, Sight::Hidden);
+    let mut behind = Delivery::new(Mode::Now, policy());
+    assert_eq!(play(&mut behind, &[(0, Event::Looked, hidden)]), []);
+    assert_eq!(behind.shut(), Some(Shut::Hidden));
+    // What it was started with may be what it works on.
+    let given = [(0, Event::Looked, unseen), (60_000, Event::Looked, unseen)];
+    assert_eq!(play(&mut Delivery::given(Way::Argument, policy()), &given), []);
+}
+
+#[test]
 fn a_cooked_terminal_is_asked_again_later() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
     let idle = view(State::Idle, Sight::Empty);

@@ -7,7 +7,7 @@ use crate::Timestamp;
 
 impl Delivery {
     pub(super) fn enter(&mut self, enter_at: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
-        let blind = !self.policy.has_composer;
+        let blind = self.is_blind();
         if view.sight != Sight::Ours && !blind {
             self.stage = Stage::Looking { since: now, inspecting: false };
             return self.look(now, false, Event::Looked, view, now);
@@ -33,7 +33,7 @@ impl Delivery {
         view: &View,
         now: Timestamp,
     ) -> Vec<Action> {
-        let blind = !self.policy.has_composer;
+        let blind = self.is_blind();
         let asks = blind && !self.policy.raw_only;
         // A program of which nothing is known may read lines: its terminal tells what became of one.
         match event {

@@ -127,6 +127,8 @@ pub(super) struct Deliveries {
     pub(super) touched: Option<Timestamp>,
     /// When the screen changed last.
     pub(super) changed: Timestamp,
+    /// The agent's composer was seen, or may have been by an earlier daemon.
+    pub(super) composer_seen: bool,
     /// The agent has told which prompt it took.
     pub(super) tells_prompts: bool,
     /// The terminal is being looked at.

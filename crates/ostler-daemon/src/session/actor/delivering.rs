@@ -1,6 +1,7 @@
 //! Prompts on their way into the agent: what is seen and heard goes to the delivery machine, what it says is done.
 
 use std::io;
+use std::time::Duration;
 
 use ostler_agents::{Body, Composer, Prompt, Reader};
 use ostler_core::delivery::{
@@ -17,7 +18,7 @@ use crate::session::deliveries::Open;
 use crate::session::{by_file, keys};
 
 /// A program that nobody understands is typed into after this much silence.
-const UNRECOGNISED: std::time::Duration = std::time::Duration::from_secs(30);
+const UNRECOGNISED: Duration = Duration::from_secs(30);
 /// Steps that one event may lead to.
 const MAX_STEPS: usize = 32;
 
@@ -181,8 +182,7 @@ impl Actor {
                 let above = self.above();
                 let Some(open) = self.deliveries.open.get_mut(&order) else { return Vec::new() };
                 open.echoes = open.body.echoes(&self.output.screen, above);
-                let blind = !self.known.book.knows_composer();
-                open.prompt = blind.then(|| Prompt::at_cursor(&self.output.screen));
+                open.prompt = open.delivery.is_blind().then(|| Prompt::at_cursor(&self.output.screen));
                 open.text.paste(modes.bracketed_paste)
             }
         }
@@ -216,12 +216,27 @@ impl Actor {
         let now = clock::steady();
         let (state, ..) = self.described();
         let quiet = now.since(self.deliveries.changed) >= UNRECOGNISED;
+        let ruled = self.known.expectations.rules;
         Situation {
             state: if self.watches() { state } else { State::Starting },
             reachable: self.link.is_some() && matches!(self.lifecycle.phase(), Phase::Attached),
             person: self.deliveries.person.is_some_and(|until| now < until),
-            unrecognised: quiet && !self.known.expectations.rules,
+            unrecognised: if ruled { self.is_opaque() } else { quiet },
         }
+    }
+
+    /// Whether the agent has a composer that should be seen and never was.
+    pub(super) fn is_opaque(&self) -> bool {
+        let (state, kind, _) = self.described();
+        let deadline = Duration::from_millis(self.known.settings.startup_deadline_ms.into());
+        let late = clock::now() >= self.record.start.created.plus(deadline);
+        let never_seen = match state {
+            State::Unknown => kind.as_deref() == Some("unrecognised"),
+            // By other signs than its composer.
+            State::Idle => late && !self.deliveries.composer_seen,
+            _ => false,
+        };
+        never_seen && self.known.book.knows_composer()
     }
 
     /// Whether an earlier text may stand where the next one would be typed.
@@ -252,7 +267,7 @@ impl Actor {
                 open.body.sight(screen, &self.known.book, composer, mark, &earlier)
             }
             // It is drawn as nobody foresaw; but an agent at rest shows the text, and its end is where the cursor is.
-            None if self.known.book.knows_composer() => {
+            None if !open.delivery.is_blind() => {
                 let at_rest = situation.state == State::Idle && open.delivery.is_looking();
                 if at_rest { open.body.sight_at_cursor(screen, open.prompt.as_ref()) } else { Sight::Hidden }
             }
@@ -292,7 +307,11 @@ impl Actor {
             .and_then(|open| open.entered)
             .and_then(|entered| self.observer.detector().went_to_work_since(entered))
             .unwrap_or("screen");
+        let unseen = self.known.book.knows_composer() && open.is_some_and(|open| open.delivery.is_blind());
         match because {
+            Because::Ledger if unseen => {
+                "ledger: every byte is in the terminal, typed without seeing a composer".into()
+            }
             Because::Ledger => "ledger: every byte is in the terminal".into(),
             Because::Composer => "screen: the composer shows it".into(),
             Because::Told(Witness::Hook) => "hook: the agent took this prompt".into(),

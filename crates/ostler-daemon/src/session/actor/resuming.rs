@@ -46,6 +46,7 @@ impl Actor {
         let ((last_order, last_input, last_write), open, taken, in_file) =
             self.shared.store.run(load).await?;
         self.in_file = in_file;
+        self.deliveries.composer_seen = recovered;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
         self.resumable.last = last_write;
