@@ -2,8 +2,9 @@
 //!
 //! Both are lines of its reply. The screen also shows what was typed into the agent, and there the same words stand as
 //! part of what it was asked for. An acknowledgement is told from its request by the quotes around the latter, which
-//! stay with the words wherever a line is broken; and its id is one that nobody guesses. A wish for context has no id,
-//! so it counts only within the agent's last reply, where a preset says how replies and prompts begin.
+//! stay with the words wherever a line is broken. Where a preset says how replies and prompts begin, it counts only within
+//! the agent's last reply: what was typed, or a tool printed, may have such a line, too. A wish for context has no id, so
+//! without that it does not count at all.
 //!
 //! An agent's transcript has its words without all that: where there is one, it is the better witness.
 
@@ -85,8 +86,19 @@ pub fn text_requests_context(text: &str) -> bool {
     })
 }
 
-/// Which of these ids the agent acknowledges on its screen.
-pub fn acknowledged<'a, R: AsRef<str>>(rows: &[R], ids: &[&'a str]) -> Option<&'a str> {
+/// Which of these ids the agent acknowledges on its screen: in its last reply, where it is known how replies begin.
+pub fn acknowledged<'a, R: AsRef<str>>(
+    rows: &[R],
+    speech: Option<&Speech>,
+    ids: &[&'a str],
+) -> Option<&'a str> {
+    match speech {
+        Some(speech) => acknowledged_in(&speech.last_reply(rows), ids),
+        None => acknowledged_in(rows, ids),
+    }
+}
+
+fn acknowledged_in<'a, R: AsRef<str>>(rows: &[R], ids: &[&'a str]) -> Option<&'a str> {
     rows.iter().enumerate().find_map(|(index, row)| {
         let next = rows.get(index + 1).map_or("", |next| next.as_ref().trim_start());
         // A request that was broken right behind the id goes on with its quote.

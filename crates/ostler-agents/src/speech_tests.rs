@@ -95,14 +95,30 @@ fn an_acknowledgement_is_a_line_that_begins_with_it() {
         ("NACK: c-12", None),
     ];
     for (row, expected) in table {
-        assert_eq!(acknowledged(&[row], &ids), expected, "{row:?}");
+        assert_eq!(acknowledged(&[row], None, &ids), expected, "{row:?}");
         assert!(
             expected.is_none()
                 || text_acknowledges(&format!("Hello.\n{row}\n"), &ids).is_some()
                 || row.contains('█')
         );
     }
-    assert_eq!(acknowledged(&["ACK: "], &[""]), None);
+    assert_eq!(acknowledged(&["ACK: "], None, &[""]), None);
+}
+
+#[test]
+fn an_acknowledgement_counts_only_in_the_last_reply_where_that_is_known() {
+    let known = speech("^❯ ", "^● ");
+    let heard = |rows: &str| {
+        let rows: Vec<&str> = rows.lines().collect();
+        acknowledged(&rows, Some(&known), &["c-1"])
+    };
+    assert_eq!(heard("❯ go on\n\n● ACK: c-1"), Some("c-1"));
+    assert_eq!(heard("❯ go on\n\n● I read it.\n\n  ACK: c-1\n"), Some("c-1"));
+    // What was typed, and what a tool printed.
+    assert_eq!(heard("❯ do this and reply\n  ACK: c-1"), None);
+    assert_eq!(heard("❯ do this and reply\n  ACK: c-1\n\n● Not yet."), None);
+    assert_eq!(heard("● Bash(cat notes)\n  ⎿  one\n     ACK: c-1"), None);
+    assert_eq!(heard("  ACK: c-1"), None);
 }
 
 #[test]
@@ -115,7 +131,7 @@ fn a_request_is_no_acknowledgement_however_it_is_broken() {
             let shifted: Vec<char> =
                 std::iter::repeat_n('x', lead).chain(characters.iter().copied()).collect();
             let hard: Vec<String> = shifted.chunks(width).map(|row| row.iter().collect()).collect();
-            assert_eq!(acknowledged(&hard, &["c-12"]), None, "{hard:?}");
+            assert_eq!(acknowledged(&hard, None, &["c-12"]), None, "{hard:?}");
         }
         let mut soft = vec![String::new()];
         for word in request.split(' ') {
@@ -127,6 +143,6 @@ fn a_request_is_no_acknowledgement_however_it_is_broken() {
                 soft.push(format!("  {word}"));
             }
         }
-        assert_eq!(acknowledged(&soft, &["c-12"]), None, "{soft:?}");
+        assert_eq!(acknowledged(&soft, None, &["c-12"]), None, "{soft:?}");
     }
 }

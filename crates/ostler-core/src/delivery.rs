@@ -87,6 +87,12 @@ pub struct Delivery {
     counted: bool,
     /// It is a command of the agent: it may begin no turn.
     command: bool,
+    /// Nobody watched what the agent did with it so far.
+    unwatched: bool,
+    /// The agent's composer was never seen: the text is typed without.
+    blind: bool,
+    /// When somebody else was last waited for: a dialog, or a person.
+    held_up: Timestamp,
 }
 
 impl Delivery {
@@ -104,6 +110,9 @@ impl Delivery {
             interrupted: false,
             counted: false,
             command: false,
+            unwatched: false,
+            blind: false,
+            held_up: Timestamp(0),
         }
     }
 
@@ -124,16 +133,25 @@ impl Delivery {
         Self { command, ..self }
     }
 
+    /// The same for what an agent got at its start while another daemon looked after it: it may have done with it.
+    #[must_use]
+    pub fn unwatched(self) -> Self {
+        Self { unwatched: true, ..self }
+    }
+
     /// A message that another daemon had in hand.
     pub fn resumed(mode: Mode, policy: Policy, progress: Progress, now: Timestamp) -> Self {
         let Progress { attempts, enters, proof, last } = progress;
         let waiting = Stage::Waiting { not_before: Timestamp(0) };
         let looking = Stage::Looking { since: now, inspecting: false };
+        let confirming = Stage::Confirming { since: now, at_work: None };
         let (stage, attempts, enters) = match last {
             Some((Write::Body, true)) => (looking, attempts, enters),
             // A write that was not done may still arrive: what stands in the composer then is ours.
             None | Some((Write::Body, false)) => (waiting, attempts, enters),
-            Some((Write::Enter, true)) => (Stage::Confirming { since: now, at_work: None }, attempts, enters),
+            Some((Write::Enter, true)) => (confirming, attempts, enters),
+            // This one was not pressed, but one before it was: the agent may have taken the text.
+            Some((Write::Enter, false)) if enters > 1 => (confirming, attempts, enters - 1),
             Some((Write::Enter, false)) => (looking, attempts, enters.saturating_sub(1)),
             Some((Write::Clear, _)) => (Stage::Clearing { typed: Some(now) }, attempts, enters),
             Some((Write::Interrupt, _)) => (Stage::Interrupting { typed: Some(now) }, attempts, enters),
@@ -145,6 +163,15 @@ impl Delivery {
     /// Goes on with other times.
     pub fn configure(&mut self, policy: Policy) {
         self.policy = policy;
+    }
+
+    /// What was asked of the terminal is of no use: something else is being typed into it. It is asked again.
+    pub fn postpone(&mut self) {
+        match self.stage {
+            Stage::Checking => self.stage = Stage::Waiting { not_before: Timestamp(0) },
+            Stage::Looking { since, .. } => self.stage = Stage::Looking { since, inspecting: false },
+            _ => {}
+        }
     }
 
     /// Nothing of the message is in the terminal: another may go first.
@@ -186,6 +213,11 @@ impl Delivery {
     /// No key of anybody else may come now: text and Enter belong together.
     pub fn is_typing(&self) -> bool {
         matches!(self.stage, Stage::Checking | Stage::Writing | Stage::Seen { .. } | Stage::Entering)
+    }
+
+    /// Text and Enter are typed without seeing a composer.
+    pub fn is_blind(&self) -> bool {
+        self.blind || !self.policy.has_composer
     }
 
     /// Enter was pressed, and what became of it is not known.
@@ -241,6 +273,11 @@ impl Delivery {
             return Vec::new();
         }
         self.shut = None;
+        if view.situation.admits_enter().is_err() {
+            self.held_up = now;
+        }
+        // Behind Enter nothing is cleared, and a part of the text says that it was not taken whole.
+        let view = &if self.is_confirming() { *view } else { view.cautious() };
         match self.stage {
             Stage::Given { way, idle } => self.await_given(way, idle, event, view, now),
             Stage::Waiting { not_before } => self.wait(not_before, view, now),
@@ -305,6 +342,11 @@ impl Delivery {
             Stage::Entering | Stage::Confirming { .. } | Stage::Given { way: Way::Argument, .. }
         );
         self.give(if entered { Up::Uncertain } else { Up::Ended })
+    }
+
+    /// When what began then is concluded, also from a screen that never comes to rest.
+    fn latest(&self, since: Timestamp) -> Timestamp {
+        since.max(self.held_up).plus(self.policy.patience())
     }
 
     fn prove(&mut self, proof: Proof, because: Because) -> Vec<Action> {

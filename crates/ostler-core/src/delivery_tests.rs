@@ -20,6 +20,7 @@ fn view(state: State, sight: Sight) -> View {
         echoed: false,
         repeated: false,
         tells_prompts: false,
+        touched: false,
         changed: Timestamp(0),
         current: true,
     }
@@ -108,6 +109,48 @@ fn every_gate_keeps_text_out() {
 }
 
 #[test]
+fn an_agent_that_was_never_recognised_is_typed_into_only_on_request() {
+    let lost = Situation { state: State::Unknown, unrecognised: true, ..IDLE };
+    let unseen = View { situation: lost, ..view(State::Unknown, Sight::Hidden) };
+    let mut waits = Delivery::new(Mode::WhenIdle, policy());
+    assert_eq!(play(&mut waits, &[(0, Event::Looked, unseen), (90_000, Event::Looked, unseen)]), []);
+    assert_eq!(waits.shut(), Some(Shut::Unrecognised));
+    // Also where other signs say that it rests.
+    let idle = View { situation: Situation { unrecognised: true, ..IDLE }, ..unseen };
+    assert_eq!(play(&mut waits, &[(91_000, Event::Looked, idle)]), []);
+    assert_eq!(waits.shut(), Some(Shut::Unrecognised));
+    let mut early = Delivery::new(Mode::Now, policy());
+    let soon = view(State::Idle, Sight::Hidden);
+    assert_eq!(play(&mut early, &[(0, Event::Looked, soon)]), []);
+    assert_eq!((early.shut(), early.deadline()), (Some(Shut::Hidden), Some(Timestamp(5_000))));
+    assert_eq!(play(&mut early, &[(5_000, Event::Looked, idle)]), [(5_000, Action::Inspect)]);
+    let mut blind = Delivery::new(Mode::Now, policy());
+    let done = play(
+        &mut blind,
+        &[
+            (0, Event::Looked, unseen),
+            (1, RAW, unseen),
+            (5, Event::Typed, unseen),
+            (205, Event::Looked, unseen),
+        ],
+    );
+    let written = (5, Action::Prove(Proof::Written, Because::Ledger));
+    let enter = (205, Action::Type(Write::Enter));
+    assert_eq!(done, [(0, Action::Inspect), (1, Action::Type(Write::Body)), written, enter]);
+    assert!(blind.is_blind());
+    let done = play(&mut blind, &[(210, Event::Typed, unseen), (20_210, Event::Looked, unseen)]);
+    assert_eq!(done, [(20_210, Action::Give(Up::Uncertain))], "nothing shows that it was taken");
+    // A composer that was seen before is behind something: an editor perhaps.
+    let hidden = view(State::Unknown, Sight::Hidden);
+    let mut behind = Delivery::new(Mode::Now, policy());
+    assert_eq!(play(&mut behind, &[(0, Event::Looked, hidden)]), []);
+    assert_eq!(behind.shut(), Some(Shut::Hidden));
+    // What it was started with may be what it works on.
+    let given = [(0, Event::Looked, unseen), (60_000, Event::Looked, unseen)];
+    assert_eq!(play(&mut Delivery::given(Way::Argument, policy()), &given), []);
+}
+
+#[test]
 fn a_cooked_terminal_is_asked_again_later() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
     let idle = view(State::Idle, Sight::Empty);
@@ -116,6 +159,20 @@ fn a_cooked_terminal_is_asked_again_later() {
     assert_eq!(done, [(0, Action::Inspect)]);
     assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Cooked), Some(Timestamp(801))));
     assert_eq!(play(&mut delivery, &[(801, Event::Looked, idle)]), [(801, Action::Inspect)]);
+}
+
+#[test]
+fn what_was_asked_while_something_else_is_typed_is_asked_again() {
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let idle = view(State::Idle, Sight::Empty);
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, idle)]), [(0, Action::Inspect)]);
+    delivery.postpone();
+    assert!(delivery.is_waiting());
+    assert_eq!(play(&mut delivery, &[(9, Event::Looked, idle)]), [(9, Action::Inspect)]);
+    let mut delivery = written();
+    assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, idle)]), [(5_010, Action::Inspect)]);
+    delivery.postpone();
+    assert_eq!(play(&mut delivery, &[(5_020, Event::Looked, idle)]), [(5_020, Action::Inspect)]);
 }
 
 #[test]
@@ -177,6 +234,39 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
     assert_eq!(delivery.attempts(), 2);
 }
 
+/// What becomes of a delivery on a screen that changes all the time.
+fn restless(mut delivery: Delivery, moving: View) -> (u64, Vec<Action>) {
+    for now in (1_000..100_000).step_by(100) {
+        let moving = View { changed: Timestamp(now - 50), ..moving };
+        let mut actions = delivery.handle(Event::Looked, &moving, Timestamp(now));
+        if actions == [Action::Inspect] {
+            actions = delivery.handle(RAW, &moving, Timestamp(now));
+        }
+        if !actions.is_empty() {
+            return (now, actions);
+        }
+        assert!(delivery.deadline().is_some_and(|at| at > Timestamp(now)), "it comes back by itself");
+    }
+    panic!("it holds the queue for ever: {delivery:?}");
+}
+
+#[test]
+fn a_screen_that_never_rests_is_waited_for_but_not_for_ever() {
+    let uncertain = vec![Action::Give(Up::Uncertain)];
+    let moving = |sight| view(State::Idle, sight);
+    assert_eq!(restless(written(), moving(Sight::Empty)), (60_100, uncertain.clone()));
+    assert_eq!(restless(written(), moving(Sight::Part)), (60_100, uncertain.clone()));
+    assert_eq!(restless(written(), moving(Sight::Foreign)), (60_100, vec![Action::Give(Up::Mixed)]));
+    assert_eq!(restless(entered(), moving(Sight::Empty)), (60_300, uncertain.clone()));
+    // The time of a dialog does not count.
+    let mut asked = entered();
+    assert_eq!(play(&mut asked, &[(90_000, Event::Looked, view(State::Blocked, Sight::Hidden))]), []);
+    let after = View { changed: Timestamp(90_090), ..moving(Sight::Empty) };
+    assert_eq!(play(&mut asked, &[(90_100, Event::Looked, after)]), []);
+    let rest = [(92_090, Event::Looked, after)];
+    assert_eq!(play(&mut asked, &rest), [(92_090, Action::Give(Up::Uncertain))]);
+}
+
 #[test]
 fn a_part_of_our_own_text_is_cleared_and_nothing_else() {
     let mut delivery = written();
@@ -198,6 +288,25 @@ fn an_earlier_message_that_came_back_is_cleared_first() {
     assert_eq!(done, [(0, Action::Type(Write::Clear))]);
     let empty = view(State::Idle, Sight::Empty);
     assert_eq!(play(&mut delivery, &[(50, Event::Looked, empty)]), [(50, Action::Inspect)]);
+}
+
+#[test]
+fn what_somebody_else_may_have_typed_is_not_cleared() {
+    let touched = |sight| View { touched: true, ..view(State::Idle, sight) };
+    // A person has called back an earlier prompt.
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, touched(Sight::Earlier))]), []);
+    assert_eq!(delivery.shut(), Some(Shut::Draft));
+    // Or has begun with a word that our text has, too.
+    let mut delivery = written();
+    let gone = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(5_010, Event::Looked, gone), (5_011, RAW, gone)]);
+    assert_eq!(done, [(5_010, Action::Inspect), (5_011, Action::Missed)]);
+    assert_eq!(play(&mut delivery, &[(9_000, Event::Looked, touched(Sight::Part))]), []);
+    assert_eq!(delivery.shut(), Some(Shut::Draft));
+    // Or has taken away some of ours.
+    let done = play(&mut written(), &[(5_010, Event::Looked, touched(Sight::Part))]);
+    assert_eq!(done, [(5_010, Action::Give(Up::Mixed))]);
 }
 
 #[test]
@@ -233,6 +342,23 @@ fn after_a_crash_the_ledger_decides() {
 }
 
 #[test]
+fn after_a_crash_an_enter_before_the_last_one_counts() {
+    let last = Some((Write::Enter, false));
+    let progress = Progress { attempts: 1, enters: 2, proof: Proof::Seen, last };
+    let delivery = Delivery::resumed(Mode::WhenIdle, policy(), progress, Timestamp(0));
+    // The second one was about to be pressed; the first one may have been taken, and its prompt answered.
+    let empty = view(State::Idle, Sight::Empty);
+    let moments = [(5_000, Event::Looked, empty), (5_001, RAW, empty), (20_000, Event::Looked, empty)];
+    assert_eq!(play(&mut delivery.clone(), &moments), [(20_000, Action::Give(Up::Uncertain))]);
+    // The text still stands there: the second one is pressed after all, and counts once.
+    let ours = view(State::Idle, Sight::Ours);
+    let mut delivery = delivery;
+    let done = play(&mut delivery, &[(3_000, Event::Looked, ours), (3_001, RAW, ours)]);
+    assert_eq!(done, [(3_000, Action::Inspect), (3_001, Action::Type(Write::Enter))]);
+    assert_eq!(delivery.enters(), 2);
+}
+
+#[test]
 fn what_was_entered_before_the_end_is_uncertain() {
     let ended = view(State::Exited, Sight::Hidden);
     assert_eq!(play(&mut written(), &[(20, Event::Looked, ended)]), [(20, Action::Give(Up::Ended))]);
@@ -259,6 +385,13 @@ fn what_an_agent_was_started_with_is_typed_only_if_it_did_not_take_it() {
         &[(100, Event::Looked, idle), (5_099, Event::Looked, idle), (5_100, Event::Looked, idle)],
     );
     assert_eq!(done, [(5_100, Action::Missed), (5_100, Action::Inspect)]);
+    // After a crash it may have begun and ended while nobody watched.
+    let mut found = given().unwatched();
+    let done = play(&mut found, &[(100, Event::Looked, idle), (5_100, Event::Looked, idle)]);
+    assert_eq!(done, [(5_100, Action::Give(Up::Uncertain))]);
+    let echoed = View { echoed: true, ..idle };
+    let proof = (9, Action::Prove(Proof::Submitted, Because::Echoed));
+    assert_eq!(play(&mut given().unwatched(), &[(9, Event::Looked, echoed)]), [proof]);
 }
 
 #[test]

@@ -98,6 +98,8 @@ pub(crate) struct HookCommand {
 pub(crate) struct Standing {
     pub(crate) state: State,
     pub(crate) kind: Option<String>,
+    /// It has a composer that should be seen and never was: nothing is typed into it.
+    pub(crate) opaque: bool,
     /// When a limit ends, in the agent's words.
     pub(crate) until: Option<String>,
     /// Since when, by the clock on the wall.

@@ -257,7 +257,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET state = 'queued', proof = 'queued', evidence = '', failure = NULL, seq = ?3,
-                         attempts = 0, enters = 0, settled_ms = NULL, expires_ms = NULL
+                         attempts = 0, enters = 0, way = 'message', settled_ms = NULL, expires_ms = NULL
                        WHERE session = ?1 AND id = ?2 AND state IN ('failed', 'uncertain')";
             let changed =
                 transaction.prepare_cached(sql)?.execute(params![session, message, seq.cast_signed()])?;

@@ -265,11 +265,12 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The last messages that a session's agent took, the newest first.
-    pub fn submitted_messages(&self, session: &str, limit: u32) -> Result<Vec<Message>, StoreError> {
+    /// The last messages that were typed into a session's agent and are done with, the newest first.
+    pub fn typed_messages(&self, session: &str, limit: u32) -> Result<Vec<Message>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM messages WHERE session = ? AND submitted_ms IS NOT NULL \
-             ORDER BY submitted_ms DESC LIMIT ?"
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND raw = 0 AND (submitted_ms IS NOT NULL \
+             OR (state IN ('failed', 'uncertain') AND attempts > 0)) \
+             ORDER BY coalesce(submitted_ms, settled_ms) DESC LIMIT ?"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params![session, limit], read)?;

@@ -2,7 +2,7 @@
 
 use super::{Action, Because, Delivery, Event, Mode, Shut, Sight, Stage, Up, View, Write};
 use crate::start_plan::Way;
-use crate::{Proof, Timestamp};
+use crate::{Proof, State, Timestamp};
 
 impl Delivery {
     pub(super) fn await_given(
@@ -25,7 +25,9 @@ impl Delivery {
             self.stage = Stage::Looking { since: now, inspecting: false };
             return self.look(now, false, Event::Looked, view, now);
         }
-        let free = view.situation.admits(Mode::WhenIdle).is_ok() && view.sight != Sight::Foreign;
+        // Where its composer was never seen, nobody can tell that it rests.
+        let unseen = view.situation.state == State::Unknown && self.policy.has_composer;
+        let free = view.situation.admits(Mode::WhenIdle).is_ok() && view.sight != Sight::Foreign && !unseen;
         let idle = free.then(|| idle.unwrap_or(now));
         self.stage = Stage::Given { way, idle };
         let Some(since) = idle else { return Vec::new() };
@@ -34,6 +36,10 @@ impl Delivery {
             self.deadline = Some(due);
             return Vec::new();
         }
+        if argument && self.unwatched {
+            // It rests, but who knows since when: it may have answered it already.
+            return self.give(Up::Uncertain);
+        }
         // An agent at rest has not begun with it.
         self.attempts = 0;
         let mut actions = self.missing(now);
@@ -41,6 +47,12 @@ impl Delivery {
         self.deadline = Some(now);
         actions.extend(self.wait(Timestamp(0), view, now));
         actions
+    }
+
+    /// Whether the text is typed without seeing it, because that was asked for and nothing was ever seen.
+    fn goes_blind(&self, view: &View) -> bool {
+        let never_seen = view.situation.is_opaque() && view.sight == Sight::Hidden;
+        never_seen && self.mode == Mode::Now && self.policy.has_composer
     }
 
     pub(super) fn wait(&mut self, not_before: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
@@ -74,9 +86,12 @@ impl Delivery {
                 self.shut = Some(Shut::Draft);
                 Vec::new()
             }
-            // A known composer that is not there is behind something.
-            Sight::Hidden if self.policy.has_composer => {
-                self.shut = Some(Shut::Unknown);
+            // A known composer that is not there is behind something, or was never there.
+            Sight::Hidden if self.policy.has_composer && !self.goes_blind(view) => {
+                let never = view.situation.is_opaque();
+                self.shut = Some(if never { Shut::Unrecognised } else { Shut::Hidden });
+                // Time alone may tell that it will not be seen.
+                self.deadline = Some(now.plus(self.policy.look)).filter(|_| !never);
                 Vec::new()
             }
             _ => {
@@ -95,7 +110,8 @@ impl Delivery {
             self.shut = Some(Shut::Cooked);
             return Vec::new();
         }
-        let free = matches!(view.sight, Sight::Empty) || !self.policy.has_composer;
+        self.blind = self.goes_blind(view);
+        let free = matches!(view.sight, Sight::Empty) || self.is_blind();
         if view.situation.admits(self.mode).is_err() || !free {
             self.stage = Stage::Waiting { not_before: Timestamp(0) };
             return self.wait(Timestamp(0), view, now);
@@ -142,7 +158,8 @@ impl Delivery {
         view: &View,
         now: Timestamp,
     ) -> Vec<Action> {
-        let blind = !self.policy.has_composer;
+        self.blind |= self.goes_blind(view);
+        let blind = self.is_blind();
         let seen = view.sight == Sight::Ours;
         if seen || (blind && now >= since.plus(self.policy.enter_delay * 2)) {
             // A text that is seen late was taken late.
@@ -161,18 +178,25 @@ impl Delivery {
             return self.submitted(Because::Echoed);
         }
         let rested = view.changed.max(since).plus(self.policy.rest);
-        let due = since.plus(self.policy.look).max(rested);
+        let latest = self.latest(since);
+        // It never comes to rest: nothing is proven by what it does not show.
+        let restless = now < rested && now >= latest;
+        let due = since.plus(self.policy.look).max(rested.min(latest));
         // Behind a dialog there is nothing to see, and a person decides how long.
         let visible = view.situation.admits_enter().is_ok() && view.sight != Sight::Hidden;
         if now < due || !visible {
             self.deadline = Some(due).filter(|_| visible);
-            self.shut = view.situation.admits_enter().err();
+            let hidden = Some(Shut::Hidden).filter(|_| view.sight == Sight::Hidden);
+            self.shut = view.situation.admits_enter().err().or(hidden);
             self.stage = Stage::Looking { since, inspecting: false };
             return Vec::new();
         }
         match (view.sight, event) {
             // It was never seen in the composer, and yet its words stand above it: typing again could double it.
-            (Sight::Empty, Event::Inspected { pending: 0, .. }) if view.echoed => self.give(Up::Uncertain),
+            (Sight::Empty, Event::Inspected { pending: 0, .. }) if view.echoed || restless => {
+                self.give(Up::Uncertain)
+            }
+            (Sight::Part, _) if restless => self.give(Up::Uncertain),
             (Sight::Empty, Event::Inspected { pending: 0, .. }) => self.missing(now),
             // The agent has not read it yet.
             (Sight::Empty, Event::Inspected { .. }) => {

@@ -13,7 +13,8 @@ pub struct Situation {
     pub reachable: bool,
     /// A person typed a moment ago.
     pub person: bool,
-    /// Its screen was never understood, and there are no rules for it: after a while that is as good as it gets.
+    /// Its screen was never understood, for so long that it will not be: there are no rules for it, or its composer
+    /// looks otherwise than they say. That is as good as it gets.
     pub unrecognised: bool,
 }
 
@@ -34,6 +35,10 @@ pub enum Shut {
     Limited,
     /// Nobody knows what it is doing.
     Unknown,
+    /// Its composer is not to be seen.
+    Hidden,
+    /// Its composer was never seen, and will not be.
+    Unrecognised,
     /// A person is typing.
     Person,
     /// Something stands in the composer that is not ours.
@@ -52,7 +57,14 @@ impl Shut {
             Self::Working => "the agent is working",
             Self::Blocked => "the agent waits for a person; whatever is typed now would be an answer",
             Self::Limited => "the agent's quota is used up; --mode now types all the same",
-            Self::Unknown => "nobody knows what the program is doing; --mode now types all the same",
+            Self::Unknown => {
+                "nobody knows what the program is doing; --mode now types all the same, unless its composer is hidden"
+            }
+            Self::Hidden => "the agent's composer is not to be seen; something may be in front of it",
+            Self::Unrecognised => {
+                "the agent's composer was never seen: it may look otherwise now, or a dialog be in front of it; \
+                 ostler screen shows it, --mode now types without seeing it"
+            }
             Self::Person => "a person is typing",
             Self::Draft => "something stands in the composer that is not this message",
             Self::Cooked => "its terminal is in cooked mode: the agent does not read keys now",
@@ -61,6 +73,11 @@ impl Shut {
 }
 
 impl Situation {
+    /// Whether its composer was never seen, and will not be.
+    pub(super) fn is_opaque(self) -> bool {
+        self.unrecognised && matches!(self.state, State::Unknown | State::Idle)
+    }
+
     /// Whether a message may be typed; not what the composer says about it.
     pub fn admits(self, mode: Mode) -> Result<(), Shut> {
         if self.state == State::Exited {

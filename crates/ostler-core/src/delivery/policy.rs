@@ -63,6 +63,11 @@ pub(super) fn backoff(attempts: u32) -> Duration {
 }
 
 impl Policy {
+    /// A screen that never comes to rest is waited for this long.
+    pub(super) fn patience(&self) -> Duration {
+        self.confirm * 3
+    }
+
     /// The pause before Enter is pressed once more.
     pub(super) fn enter_pause(&self, enters: u32) -> Duration {
         self.enter_again * (1 << enters.saturating_sub(1).min(3))

@@ -7,7 +7,7 @@ use crate::Timestamp;
 
 impl Delivery {
     pub(super) fn enter(&mut self, enter_at: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
-        let blind = !self.policy.has_composer;
+        let blind = self.is_blind();
         if view.sight != Sight::Ours && !blind {
             self.stage = Stage::Looking { since: now, inspecting: false };
             return self.look(now, false, Event::Looked, view, now);
@@ -33,7 +33,7 @@ impl Delivery {
         view: &View,
         now: Timestamp,
     ) -> Vec<Action> {
-        let blind = !self.policy.has_composer;
+        let blind = self.is_blind();
         let asks = blind && !self.policy.raw_only;
         // A program of which nothing is known may read lines: its terminal tells what became of one.
         match event {
@@ -81,7 +81,8 @@ impl Delivery {
             self.deadline = Some(first.plus(self.policy.word));
             return Vec::new();
         }
-        let due = since.plus(self.policy.confirm).max(view.changed.plus(self.policy.rest));
+        let rested = view.changed.plus(self.policy.rest).min(self.latest(since));
+        let due = since.plus(self.policy.confirm).max(rested);
         if now < due || view.situation.admits_enter().is_err() {
             self.shut = view.situation.admits_enter().err();
             self.deadline = Some(due).filter(|due| *due > now);

@@ -72,10 +72,23 @@ pub struct View {
     pub repeated: bool,
     /// The agent tells which prompts it takes, and has done so before.
     pub tells_prompts: bool,
+    /// Somebody else typed since the composer was last seen empty: what stands there may be theirs, also where it reads
+    /// like something of ours.
+    pub touched: bool,
     /// When its screen changed last.
     pub changed: Timestamp,
     /// What the screen says was read from it as it is now, not in the middle of a frame.
     pub current: bool,
+}
+
+impl View {
+    /// What may be said to be ours: a draft that somebody else may have written is not.
+    pub(super) fn cautious(self) -> Self {
+        match self.sight {
+            Sight::Part | Sight::Earlier if self.touched => Self { sight: Sight::Foreign, ..self },
+            _ => self,
+        }
+    }
 }
 
 /// What a write is.

@@ -152,6 +152,7 @@ async fn look(handle: &SessionHandle) -> Standing {
         Err(_) => Standing {
             state: State::Exited,
             kind: None,
+            opaque: false,
             until: None,
             since: clock::now(),
             confidence: 1.0,

@@ -210,7 +210,8 @@ impl Actor {
 
     /// Looks after the session until it has ended and nobody has to be told.
     pub(crate) async fn run(mut self, origin: Origin) {
-        if let Err(error) = self.load_messages().await {
+        let recovered = matches!(origin, Origin::Recovered);
+        if let Err(error) = self.load_messages(recovered).await {
             // Without the record, a message could be typed twice: leave the session to a better day.
             tracing::error!(session = %self.record.start.name, %error, "cannot take up the session");
             return;

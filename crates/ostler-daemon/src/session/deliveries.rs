@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use ostler_agents::{Body, Input, Placeholder, Prompt};
+use ostler_agents::{Body, Input, Placeholder, Prompt, speech};
 use ostler_core::delivery::{Delivery, Mode, Policy, Shut, Situation, Witness, Write};
 use ostler_core::queue::{self, Waiting};
 use ostler_core::{Proof, Timestamp};
@@ -63,6 +63,8 @@ pub(super) struct Recent {
     pub(super) body: Body,
     pub(super) state: MessageState,
     pub(super) wants_ack: bool,
+    /// Something that was typed has a line like its confirmation: the screen cannot tell whose it is.
+    pub(super) quoted: bool,
     /// Who has said so.
     pub(super) told: Vec<Witness>,
 }
@@ -115,12 +117,18 @@ pub(super) struct Deliveries {
     pub(super) settled_in: bool,
     pub(super) waiters: HashMap<String, Vec<Waiter>>,
     pub(super) recent: VecDeque<Recent>,
+    /// Texts of messages that were given up and are tried again: what was typed before may still stand there.
+    left: VecDeque<Body>,
     pub(super) placeholder: Option<Placeholder>,
     pub(super) policy: Policy,
     /// A person is typing, until this moment.
     pub(super) person: Option<Timestamp>,
+    /// When somebody else last typed, until the composer is seen empty behind it.
+    pub(super) touched: Option<Timestamp>,
     /// When the screen changed last.
     pub(super) changed: Timestamp,
+    /// The agent's composer was seen, or may have been by an earlier daemon.
+    pub(super) composer_seen: bool,
     /// The agent has told which prompt it took.
     pub(super) tells_prompts: bool,
     /// The terminal is being looked at.
@@ -138,6 +146,11 @@ impl Deliveries {
         self.in_hand.filter(|order| {
             self.open.get(order).is_some_and(|open| !open.delivery.is_waiting() && !open.delivery.is_done())
         })
+    }
+
+    /// Something is being typed for another message.
+    pub(super) fn is_barred(&self, order: u64) -> bool {
+        self.under_way.as_ref().is_some_and(|under_way| under_way.order != order)
     }
 
     /// The message to work on: the one in hand, or whichever is next while nothing of that one is in the terminal.
@@ -232,11 +245,11 @@ impl Deliveries {
     /// When something is due, if nothing happens.
     ///
     /// A moment that was missed by a message whose turn it is not is no reason to wake: it is asked when its turn has
-    /// come.
+    /// come. Nor is one of a message that waits for another's write.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         let held = self.held();
         let due = |(order, open): (&u64, &Open)| {
-            let at = open.delivery.deadline()?;
+            let at = open.delivery.deadline().filter(|_| !self.is_barred(*order))?;
             let counts = match held {
                 Some(held) => held == *order,
                 None => self.in_hand == Some(*order) || open.delivery.is_given() || at > self.chosen,
@@ -271,13 +284,36 @@ impl Deliveries {
         exact.or_else(within).map(|(_, id)| (*id).clone())
     }
 
-    /// Remembers a message that something may still be heard of.
-    pub(super) fn remember(&mut self, recent: Recent) {
+    /// Remembers a message that something may still be heard of, and whose text this is.
+    pub(super) fn remember(&mut self, recent: Recent, text: &str) {
         self.recent.retain(|known| known.id != recent.id);
         self.recent.push_back(recent);
+        for recent in &mut self.recent {
+            recent.quoted |= speech::text_acknowledges(text, &[&recent.id]).is_some();
+        }
         while self.recent.len() > RECENT {
             self.recent.pop_front();
         }
+    }
+
+    /// A message that was given up is tried again.
+    pub(super) fn take_up_again(&mut self, id: &str) {
+        if let Some(at) = self.recent.iter().position(|recent| recent.id == id) {
+            self.left.extend(self.recent.remove(at).map(|recent| recent.body));
+        }
+        while self.left.len() > RECENT {
+            self.left.pop_front();
+        }
+    }
+
+    /// Texts of earlier messages that may stand in the composer.
+    pub(super) fn earlier(&self) -> impl Iterator<Item = &Body> {
+        self.recent.iter().map(|recent| &recent.body).chain(&self.left)
+    }
+
+    /// Whether this text was typed before, for a message that was then given up.
+    pub(super) fn is_left(&self, body: &Body) -> bool {
+        self.left.iter().any(|left| left.reads_like(body))
     }
 
     /// What was typed of late, or is about to be.

@@ -7,6 +7,7 @@ mod contract;
 mod server;
 mod shared;
 
+use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Timestamp};
 use ostler_store::{
     Accepted, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession, PendingContext, Store,
@@ -149,7 +150,8 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
     let mut store = Store::open(&dir.path().join("db")).unwrap();
     store.create_session(&session("s", "one")).unwrap();
     for (id, seq) in [("m", 1), ("n", 2)] {
-        store.add_message(&message(id, seq, "hi")).unwrap();
+        let terms = Terms { way: Way::Argument, ..Terms::default() };
+        store.add_message(&NewMessage { terms, ..message(id, seq, "hi") }).unwrap();
         store.give_up("s", id, MessageState::Uncertain, "who knows", Timestamp(2)).unwrap();
     }
     store.prove("s", "m", Proof::Submitted, "hook", true, Timestamp(9)).unwrap();
@@ -159,9 +161,16 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
         (MessageState::Delivered, None, Some(Timestamp(9)))
     );
     assert!(!store.revive("s", "m", 5, Timestamp(10)).unwrap(), "it arrived");
+    store.begin_write("s", "n", &intent("body", 4), Timestamp(3)).unwrap();
+    let typed = |store: &Store| -> Vec<String> {
+        store.typed_messages("s", 9).unwrap().into_iter().map(|message| message.id).collect()
+    };
+    assert_eq!(typed(&store), ["m", "n"], "what was typed and given up is remembered, too");
     assert!(store.revive("s", "n", 6, Timestamp(10)).unwrap());
+    assert_eq!(typed(&store), ["m"]);
     let again = store.message("s", "n").unwrap().unwrap();
     assert_eq!((again.state, again.seq, again.attempts, again.failure), (MessageState::Queued, 6, 0, None));
+    assert_eq!(again.terms.way, Way::Message);
     let counts = store.delivery_counts(None).unwrap();
     assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 0));
 }

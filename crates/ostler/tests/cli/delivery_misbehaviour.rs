@@ -172,6 +172,27 @@ fn an_agent_that_lies_is_believed_once_and_typed_to_once() {
 }
 
 #[test]
+fn an_agent_that_looks_otherwise_than_its_preset_says_is_typed_to_only_on_request() {
+    let lab = Lab::with("[timing]\nstartup_deadline_ms = 1000\n");
+    let got = lab.home.scratch().join("got");
+    lab.write_agent(&format!(
+        "stty raw -echo; printf 'a new look\\r\\n'; exec dd bs=1 status=none of={}\n",
+        got.display()
+    ));
+    lab.start("a", &[]);
+    lab.wait("a", "idle,unknown");
+    lab.send("a", "by the book", &["--id", "m1", "--timeout", "2"])
+        .fails(4, &["composer was never seen", "--mode now types without seeing it", "a new look"]);
+    assert_eq!(fs::read_to_string(&got).unwrap(), "");
+    lab.run(&["messages", "drop", "m1"]).ok();
+    let sent = lab.send("a", "all the same", &["--id", "m2", "--mode", "now", "--timeout", "60"]);
+    sent.fails(1, &["is uncertain", "cannot be told"]);
+    assert_eq!(fs::read_to_string(&got).unwrap(), "all the same\r");
+    let evidence = lab.message("a", "m2")["evidence"].to_string();
+    assert!(evidence.contains("typed without seeing a composer"), "{evidence}");
+}
+
+#[test]
 fn an_agent_in_cooked_mode_is_not_typed_to() {
     let lab = Lab::new();
     lab.start("a", &["--cooked"]);

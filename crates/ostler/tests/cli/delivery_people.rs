@@ -49,6 +49,22 @@ fn messages_wait_while_a_person_types_and_come_when_they_are_done() {
 }
 
 #[test]
+fn a_person_who_takes_up_one_of_our_prompts_again_keeps_it() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "run the tests", &[]);
+    lab.wait("a", "idle");
+    let desk = Desk::attached_to(&lab);
+    desk.press("run the tests");
+    lab.home.await_screen("a", "│ > run the tests");
+    lab.send("a", "from a program", &["--id", "m1", "--timeout", "6"])
+        .fails(4, &["something stands in the composer that is not this message", "│ > run the tests"]);
+    desk.press(" once more\r");
+    lab.await_log("a", "submitted", 3);
+    assert_eq!(lab.taken("a"), ["run the tests", "run the tests once more", "from a program"]);
+}
+
+#[test]
 fn a_person_who_types_behind_our_text_is_not_cut_short() {
     let lab = Lab::new();
     lab.start("a", &["--slow-echo", "1500"]);

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use serde_json::Value;
 
 use crate::agent_lab::Lab;
-use crate::support::{TestHome, ostler, until};
+use crate::support::{TestHome, ostler, pid, until};
 
 /// An agent that is busy for a while, with nothing else to do.
 fn busy(lab: &Lab, seconds: u32) {
@@ -74,6 +75,54 @@ fn many_senders_at_once_never_mix() {
     assert_eq!(taken, expected);
 }
 
+/// Lets a program go on that was stopped, whatever happens.
+struct Stopped(u32);
+
+impl Stopped {
+    fn new(pid: u32) -> Self {
+        signal(pid, "STOP");
+        Self(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
+}
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+}
+
+#[test]
+fn a_prompt_waits_until_raw_bytes_are_typed_whole_and_once() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.wait("a", "idle");
+    // More than the terminal takes while nobody reads it; the agent empties its composer for each byte.
+    let bytes = vec![0x15; 300_000];
+    let stopped = Stopped::new(pid(&lab.home.status("a")["pid"]));
+    let raw = lab.begin_send("a", &bytes, &["--raw", "--timeout", "60"]);
+    until("the terminal is full", || {
+        lab.home.status("a")["terminal"]["pending"].as_u64().filter(|pending| *pending > 0)
+    });
+    lab.send("a", "hi", &["--id", "m1", "--wait", "queued"]).ok();
+    // The terminal was looked at since: a prompt that did not wait would be typed by now.
+    lab.home.status("a");
+    lab.home.status("a");
+    assert_eq!(lab.message("a", "m1")["attempts"], 0);
+    drop(stopped);
+    raw.finish().ok();
+    assert_eq!(lab.await_message("a", "m1", "delivered")["attempts"], 1);
+    assert_eq!(lab.taken("a"), ["hi"]);
+    lab.deliver("a", "and on", &[]);
+    let log = lab.log("a");
+    let typed = log.iter().filter_map(|record| record["escaped"].as_str());
+    assert_eq!(typed.map(|text| text.matches("\\x15").count()).sum::<usize>(), bytes.len());
+}
+
 #[test]
 fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
     let lab = Lab::new();
@@ -108,6 +157,26 @@ fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
 }
 
 #[test]
+fn text_that_was_given_up_in_the_composer_is_cleared_for_the_next_and_for_itself() {
+    let lab = Lab::new();
+    // As many as are pressed for one text, and not one more.
+    let sending = ["a", "b"].map(|name| {
+        lab.start(name, &["--swallow-enter", "12"]);
+        lab.begin_send(name, b"hard to submit", &["--id", "m1", "--timeout", "150"])
+    });
+    for sent in sending {
+        sent.finish().fails(1, &["Enter does not submit it"]);
+    }
+    // By a daemon that has only read of it.
+    lab.home.kill_daemon();
+    lab.deliver("a", "another matter", &[]);
+    assert_eq!(lab.taken("a"), ["another matter"]);
+    lab.run(&["messages", "retry", "m1", "--session", "b"]).ok();
+    lab.await_message("b", "m1", "delivered");
+    assert_eq!(lab.taken("b"), ["hard to submit"]);
+}
+
+#[test]
 fn the_agent_confirms_from_inside_its_session() {
     let home = TestHome::new();
     let script = format!(
@@ -137,6 +206,21 @@ fn the_agent_confirms_from_inside_its_session() {
 }
 
 #[test]
+fn the_echo_of_a_prompt_confirms_nothing() {
+    for conversation in ["", "[conversation]\nprompt = '^> '\nreply = '^● '\n"] {
+        let lab = Lab::with(conversation);
+        lab.start("a", &["--reply", "Not yet."]);
+        lab.deliver("a", "look around, then reply\nACK: m1", &["--id", "m1", "--ack"]);
+        lab.await_log("a", "done", 1);
+        lab.wait("a", "idle");
+        assert!(lab.home.screen("a").contains("ACK: m1"), "{}", lab.home.screen("a"));
+        assert_eq!(lab.message("a", "m1")["proof"], "submitted", "{conversation}");
+        // The agent's own word counts, where it can be told from others'.
+        lab.deliver("a", "!say ACK: m2", &["--id", "m2", "--wait", "acknowledged"]);
+    }
+}
+
+#[test]
 fn a_message_that_was_not_typed_cannot_be_confirmed() {
     let lab = Lab::new();
     busy(&lab, 60);
@@ -162,6 +246,25 @@ fn a_long_message_goes_by_file() {
     assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     lab.deliver("a", "a short one", &[]);
     assert_eq!(lab.taken("a")[1], "a short one");
+}
+
+#[test]
+fn a_long_message_whose_file_cannot_be_written_is_not_typed() {
+    let lab = Lab::new();
+    lab.write_preset(&crate::agent_lab::PRESET.replace("clear = ", "paste_limit = 300\nclear = "));
+    lab.start("a", &[]);
+    lab.wait("a", "idle");
+    let dir = lab.home.status("a")["dir"].as_str().unwrap().to_owned();
+    fs::write(format!("{dir}/messages"), "in the way").unwrap();
+    let long = "a long story\n".repeat(60);
+    lab.send("a", &long, &["--id", "m1", "--timeout", "60"])
+        .fails(1, &["it has to go by file, and the file cannot be written"]);
+    assert_eq!(lab.count("a", "bytes"), 0);
+    // What was in the way is gone, and what was given up can be tried again.
+    fs::remove_file(format!("{dir}/messages")).unwrap();
+    lab.run(&["messages", "retry", "m1"]).ok();
+    lab.await_message("a", "m1", "delivered");
+    assert!(lab.taken("a")[0].starts_with("Read the file "), "{:?}", lab.taken("a"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use crate::agent_lab::Lab;
-use crate::support::pid;
+use crate::support::{ostler, pid, until};
 
 #[test]
 fn words_that_stood_there_before_prove_nothing_after_a_restart() {
@@ -62,6 +62,31 @@ fn the_same_words_twice_are_two_messages() {
     lab.home.kill_daemon();
     lab.deliver("a", "!work 5m carry on", &["--mode", "interrupt"]);
     assert_eq!((lab.taken("a").len(), lab.count("a", "interrupted")), (3, 2));
+}
+
+#[test]
+fn a_first_prompt_that_was_answered_while_no_daemon_watched_is_not_typed_again() {
+    let lab = Lab::with("[prompt]\nfirst = \"arg\"\n");
+    let go = lab.home.scratch().join("go");
+    lab.write_agent(&format!(
+        "until [ -e {} ]; do sleep 0.1; done\nexec {} stand-in --word-pace 1 \"$@\"\n",
+        go.display(),
+        ostler().display()
+    ));
+    // The answer pushes the question off the screen.
+    let reply = (0..80).map(|line| format!("!say line {line}")).collect::<Vec<_>>().join("\n");
+    let options = ["--prompt", "Tell me all about it.", "--no-beacon", "--no-wait"];
+    lab.start_with("a", &options, &["--reply", &reply]).ok();
+    lab.home.kill_daemon();
+    fs::write(&go, "").unwrap();
+    lab.await_log("a", "done", 1);
+    lab.home.daemon_pid();
+    let message = until("it is known what became of it", || {
+        let messages = lab.home.json(["messages", "list", "a", "--all", "--json"]);
+        (messages[0]["state"] != "queued").then(|| messages[0].clone())
+    });
+    assert_eq!(message["state"], "uncertain", "{message}");
+    assert_eq!((lab.taken("a").len(), lab.count("a", "bytes")), (1, 0));
 }
 
 const HOOKS: &str = r#"

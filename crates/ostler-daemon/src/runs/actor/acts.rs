@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_core::run::{Act, AgentId, Changes, Context, Event, Stop};
 use ostler_core::{Proof, SessionName, State, Timestamp};
-use ostler_protocol::{OsText, SendTerms, StartRequest, StartupRequest};
+use ostler_protocol::{MessageInfo, OsText, SendTerms, StartRequest, StartupRequest};
 use ostler_store::Session;
 use ostler_work::Limits;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -23,6 +23,8 @@ use crate::{start, stop};
 const MAX_TASK: usize = 28;
 /// Size of an agent's terminal.
 const SIZE: (u16, u16) = (120, 40);
+/// How often an agent that has not taken its prompt is asked whether its composer was ever seen.
+const OPAQUE: Duration = Duration::from_secs(5);
 
 impl RunActor {
     /// The request that starts an agent; the same for the same act.
@@ -149,9 +151,21 @@ impl RunActor {
             let accepted = if told.is_ok() { recorded.await.ok() } else { None };
             let reason = match accepted {
                 Some(Ok(message)) => {
-                    let message =
-                        if message.proof >= Proof::Submitted { Some(message) } else { outcome.await.ok() };
-                    let Some(message) = message else { return };
+                    let message = if message.proof >= Proof::Submitted {
+                        Ok(message)
+                    } else {
+                        settled_or_opaque(outcome, &handle).await
+                    };
+                    let message = match message {
+                        Ok(message) => message,
+                        Err(Unsettled::Gone) => return,
+                        Err(Unsettled::Opaque) => {
+                            let reason =
+                                "the agent's composer was never seen, and nothing is typed blindly".into();
+                            let _ = back.send(Back::NotSubmitted { act, reason }).await;
+                            return;
+                        }
+                    };
                     if message.proof >= Proof::Submitted {
                         let proof = message
                             .evidence
@@ -278,4 +292,27 @@ pub(super) async fn was_stopped(shared: &Shared, session: &str) -> bool {
 async fn recorded(shared: &Shared, session: &str) -> Option<Session> {
     let id = session.to_owned();
     shared.store.run(move |store| store.session(&id)).await.ok().flatten()
+}
+
+/// Why it is not known what became of a prompt.
+enum Unsettled {
+    /// The session is gone.
+    Gone,
+    /// It would wait for ever: there is no composer to type it into.
+    Opaque,
+}
+
+/// What became of a prompt, unless it waits for an agent whose composer is never seen.
+async fn settled_or_opaque(
+    mut outcome: oneshot::Receiver<MessageInfo>,
+    handle: &SessionHandle,
+) -> Result<MessageInfo, Unsettled> {
+    loop {
+        if handle.ask(SessionCommand::Standing).await.is_ok_and(|standing| standing.opaque) {
+            return Err(Unsettled::Opaque);
+        }
+        if let Ok(outcome) = tokio::time::timeout(OPAQUE, &mut outcome).await {
+            return outcome.map_err(|_| Unsettled::Gone);
+        }
+    }
 }

@@ -57,7 +57,7 @@ impl Actor {
         let missing = || Problem::new(ErrorKind::NotFound, format!("there is no message {id:?}"));
         let (message, body) = revived.ok_or_else(missing)?;
         self.deliveries.last_order = order;
-        self.deliveries.recent.retain(|recent| recent.id != id);
+        self.deliveries.take_up_again(id);
         self.open(message.clone(), body);
         self.type_raw().await;
         self.deliver(None).await;

@@ -125,6 +125,7 @@ impl Actor {
         Standing {
             state,
             kind,
+            opaque: self.is_opaque(),
             until: verdict.until.clone(),
             since: self.since,
             confidence: verdict.confidence,

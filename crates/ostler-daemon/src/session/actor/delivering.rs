@@ -1,8 +1,11 @@
 //! Prompts on their way into the agent: what is seen and heard goes to the delivery machine, what it says is done.
 
+use std::io;
+use std::time::Duration;
+
 use ostler_agents::{Body, Composer, Prompt, Reader};
 use ostler_core::delivery::{
-    Action, Because, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
+    Action, Because, Delivery, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
 };
 use ostler_core::lifecycle::Phase;
 use ostler_core::{Proof, State, Timestamp};
@@ -15,7 +18,7 @@ use crate::session::deliveries::Open;
 use crate::session::{by_file, keys};
 
 /// A program that nobody understands is typed into after this much silence.
-const UNRECOGNISED: std::time::Duration = std::time::Duration::from_secs(30);
+const UNRECOGNISED: Duration = Duration::from_secs(30);
 /// Steps that one event may lead to.
 const MAX_STEPS: usize = 32;
 
@@ -29,6 +32,7 @@ impl Actor {
     }
 
     async fn deliver_one(&mut self, news: Option<(u64, News)>) {
+        self.see_untouched();
         if self.deliveries.open.is_empty() || !self.deliveries.settled_in {
             return;
         }
@@ -50,7 +54,12 @@ impl Actor {
                 },
             };
             let Some(view) = self.view(order, situation) else { return };
+            let barred = self.deliveries.is_barred(order) && situation.state != State::Exited;
             let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+            if barred && may_type(event, &open.delivery) {
+                // One write at a time: it goes on when the other one is settled.
+                return open.delivery.postpone();
+            }
             let actions = open.delivery.handle(event, &view, steady);
             if actions.is_empty() {
                 return;
@@ -107,6 +116,14 @@ impl Actor {
                 }
             }
             Action::Type(write) => {
+                if write == Write::Body
+                    && let Err(error) = self.shorten(order)
+                {
+                    // As it is, it would be cut, or every line of it be a prompt.
+                    let reason = format!("it has to go by file, and the file cannot be written: {error}");
+                    self.escalate(order, true).await;
+                    return self.give_up(order, MessageState::Failed, reason).await;
+                }
                 let bytes = self.bytes_of(order, write);
                 Box::pin(self.type_for(order, Some(write), bytes)).await;
             }
@@ -162,36 +179,31 @@ impl Actor {
             Write::Clear => keys::bytes(&input.clear, &modes),
             Write::Interrupt => keys::bytes(&input.interrupt, &modes),
             Write::Body => {
-                self.shorten(order, modes.bracketed_paste);
                 let above = self.above();
                 let Some(open) = self.deliveries.open.get_mut(&order) else { return Vec::new() };
                 open.echoes = open.body.echoes(&self.output.screen, above);
-                let blind = !self.known.book.knows_composer();
-                open.prompt = blind.then(|| Prompt::at_cursor(&self.output.screen));
+                open.prompt = open.delivery.is_blind().then(|| Prompt::at_cursor(&self.output.screen));
                 open.text.paste(modes.bracketed_paste)
             }
         }
     }
 
     /// Puts a text that cannot be typed as one piece into a file; a line that says where is typed instead.
-    fn shorten(&mut self, order: u64, bracketed: bool) {
+    fn shorten(&mut self, order: u64) -> io::Result<()> {
+        let bracketed = self.output.screen.modes().bracketed_paste;
         let limit = self.known.agent.preset.input.paste_limit.map_or(usize::MAX, |limit| limit as usize);
         let raw_only = self.deliveries.policy.raw_only;
-        let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+        let Some(open) = self.deliveries.open.get_mut(&order) else { return Ok(()) };
         let text = open.text.as_str();
         // Without brackets every line end would be an Enter.
         let broken = !bracketed && raw_only && text.contains('\n');
         if (text.len() <= limit && !broken) || open.by_file {
-            return;
+            return Ok(());
         }
-        match by_file::put(self.dir.path(), &open.message.id, open.plain.as_str()) {
-            Ok(pointer) => {
-                open.plain = pointer;
-                open.by_file = true;
-                open.learn(&self.known.agent.preset.input);
-            }
-            Err(error) => tracing::warn!(%error, "a long message has no file, and is typed as it is"),
-        }
+        open.plain = by_file::put(self.dir.path(), &open.message.id, open.plain.as_str())?;
+        open.by_file = true;
+        open.learn(&self.known.agent.preset.input);
+        Ok(())
     }
 
     /// The row from which on the composer is.
@@ -204,12 +216,27 @@ impl Actor {
         let now = clock::steady();
         let (state, ..) = self.described();
         let quiet = now.since(self.deliveries.changed) >= UNRECOGNISED;
+        let ruled = self.known.expectations.rules;
         Situation {
             state: if self.watches() { state } else { State::Starting },
             reachable: self.link.is_some() && matches!(self.lifecycle.phase(), Phase::Attached),
             person: self.deliveries.person.is_some_and(|until| now < until),
-            unrecognised: quiet && !self.known.expectations.rules,
+            unrecognised: if ruled { self.is_opaque() } else { quiet },
         }
+    }
+
+    /// Whether the agent has a composer that should be seen and never was.
+    pub(super) fn is_opaque(&self) -> bool {
+        let (state, kind, _) = self.described();
+        let deadline = Duration::from_millis(self.known.settings.startup_deadline_ms.into());
+        let late = clock::now() >= self.record.start.created.plus(deadline);
+        let never_seen = match state {
+            State::Unknown => kind.as_deref() == Some("unrecognised"),
+            // By other signs than its composer.
+            State::Idle => late && !self.deliveries.composer_seen,
+            _ => false,
+        };
+        never_seen && self.known.book.knows_composer()
     }
 
     /// Whether an earlier text may stand where the next one would be typed.
@@ -233,24 +260,28 @@ impl Actor {
         };
         // What was put back matters only to a message that waits for an empty composer.
         let drafted = composer.is_some_and(|composer| composer.draft) && open.delivery.is_waiting();
-        let recent = self.deliveries.recent.iter().filter(|_| drafted);
-        let earlier: Vec<Body> = recent.map(|recent| recent.body.clone()).collect();
+        let earlier: Vec<Body> = self.deliveries.earlier().filter(|_| drafted).cloned().collect();
         let sight = match composer {
             Some(composer) => {
                 let mark = self.deliveries.placeholder.as_ref();
                 open.body.sight(screen, &self.known.book, composer, mark, &earlier)
             }
             // It is drawn as nobody foresaw; but an agent at rest shows the text, and its end is where the cursor is.
-            None if self.known.book.knows_composer() => {
+            None if !open.delivery.is_blind() => {
                 let at_rest = situation.state == State::Idle && open.delivery.is_looking();
                 if at_rest { open.body.sight_at_cursor(screen, open.prompt.as_ref()) } else { Sight::Hidden }
             }
             None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
             None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
         };
-        let is_repeated = self.deliveries.recent.iter().any(|recent| recent.body.reads_like(&open.body));
-        // Nothing was typed for this message yet: an equal one before it was put back.
-        let is_earlier = sight == Sight::Ours && open.delivery.attempts() == 0 && is_repeated;
+        let is_repeated = self.deliveries.earlier().any(|earlier| earlier.reads_like(&open.body));
+        // Nothing was typed for this message yet: an equal one before it was put back, or is left from before.
+        let of_before = match sight {
+            Sight::Ours => is_repeated,
+            Sight::Part => self.deliveries.is_left(&open.body),
+            _ => false,
+        };
+        let is_earlier = of_before && open.delivery.attempts() == 0;
         let sight = if is_earlier { Sight::Earlier } else { sight };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
         let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
@@ -264,6 +295,7 @@ impl Actor {
             repeated: is_repeated,
             echoed: typed && open.body.echoes(screen, above) > open.echoes,
             tells_prompts: self.deliveries.tells_prompts,
+            touched: self.deliveries.touched.is_some(),
             changed: self.deliveries.changed,
             current: self.observer.is_current(),
         })
@@ -275,7 +307,11 @@ impl Actor {
             .and_then(|open| open.entered)
             .and_then(|entered| self.observer.detector().went_to_work_since(entered))
             .unwrap_or("screen");
+        let unseen = self.known.book.knows_composer() && open.is_some_and(|open| open.delivery.is_blind());
         match because {
+            Because::Ledger if unseen => {
+                "ledger: every byte is in the terminal, typed without seeing a composer".into()
+            }
             Because::Ledger => "ledger: every byte is in the terminal".into(),
             Because::Composer => "screen: the composer shows it".into(),
             Because::Told(Witness::Hook) => "hook: the agent took this prompt".into(),
@@ -348,5 +384,14 @@ impl Actor {
         if let Ok(Some(message)) = recorded {
             self.tell(&message);
         }
+    }
+}
+
+/// Whether a delivery may want to type because of this.
+fn may_type(event: News, delivery: &Delivery) -> bool {
+    match event {
+        News::Looked | News::Inspected { .. } => true,
+        News::Taken => !delivery.is_given(),
+        News::Typed | News::Refused | News::Told { .. } => false,
     }
 }

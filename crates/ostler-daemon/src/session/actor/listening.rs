@@ -13,7 +13,7 @@ use crate::{clock, context};
 impl Actor {
     /// Hears what the agent wrote, word for word.
     pub(super) async fn hear(&mut self, text: &str) {
-        let ids = self.unacknowledged();
+        let ids = self.unacknowledged(false);
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         if let Some(id) = speech::text_acknowledges(text, &ids) {
             let _ = self.acknowledged(id, "transcript: the agent says that it has it").await;
@@ -25,7 +25,7 @@ impl Actor {
 
     /// Looks at what the agent said on its screen.
     pub(super) async fn overhear(&mut self) {
-        let ids = self.unacknowledged();
+        let ids = self.unacknowledged(true);
         let wants =
             self.known.book.speech().is_some() && self.observer.detector().verdict().state == State::Idle;
         if ids.is_empty() && !wants {
@@ -34,7 +34,7 @@ impl Actor {
         let Some(composer) = self.observer.composer() else { return };
         let rows = speech::rows_above(&self.output.screen, Some(composer));
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let acknowledged = speech::acknowledged(&rows, &ids).map(str::to_owned);
+        let acknowledged = speech::acknowledged(&rows, self.known.book.speech(), &ids).map(str::to_owned);
         let typed: Vec<String> = self.deliveries.texts();
         let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
         let asks = wants && speech::requests_context(&rows, self.known.book.speech(), &typed);
@@ -46,9 +46,11 @@ impl Actor {
         }
     }
 
-    /// Messages that the agent was asked to confirm, and has not.
-    fn unacknowledged(&self) -> Vec<String> {
-        let wanting = self.deliveries.recent.iter().filter(|recent| recent.wants_ack);
+    /// Messages that the agent was asked to confirm, and has not; without those that the screen cannot tell about, if
+    /// it is to.
+    fn unacknowledged(&self, on_screen: bool) -> Vec<String> {
+        let recent = self.deliveries.recent.iter();
+        let wanting = recent.filter(|recent| recent.wants_ack && !(on_screen && recent.quoted));
         wanting.map(|recent| recent.id.clone()).collect()
     }
 

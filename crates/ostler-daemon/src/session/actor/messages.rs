@@ -1,6 +1,7 @@
 //! Messages: recorded, typed through the holder's ledger, settled by what is proven of them.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::time::Duration;
 
 use ostler_agents::Body;
@@ -59,7 +60,7 @@ impl Actor {
         while let Some(action) = actions.pop_front() {
             match action {
                 typing::Action::Offer(frame) => self.offer(frame),
-                typing::Action::Settle(seq, settled) => Box::pin(self.on_typed(seq, settled)).await,
+                typing::Action::Settle(seq, settled) => self.settle(seq, settled).await,
                 typing::Action::StandDown => {
                     tracing::error!(session = %self.record.start.name, "a newer daemon has the session");
                     self.stood_down = true;
@@ -116,6 +117,10 @@ impl Actor {
         let Some(under_way) = &mut self.deliveries.under_way else { return };
         under_way.recorded = true;
         let enter = write == Some(Write::Enter) || (write.is_none() && under_way.bytes.contains(&b'\r'));
+        // Keys alone are no draft.
+        if write.is_none() && under_way.bytes.iter().any(|byte| !byte.is_ascii_control()) {
+            self.deliveries.touched = Some(clock::steady());
+        }
         // From here on, for what follows may be seen before the holder's answer is.
         if enter {
             self.conversation.told.was_given();
@@ -126,6 +131,12 @@ impl Actor {
         self.learn(Event::Typed { enter }).await;
         let actions = self.typing.message(seq);
         self.perform_typing(actions).await;
+    }
+
+    /// The same as [`Self::on_typed`], of a type with a name: what follows from a write may be another one, and the
+    /// compiler does not look through that circle.
+    fn settle(&mut self, seq: u64, settled: Settled) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.on_typed(seq, settled))
     }
 
     /// The holder said what became of a write.
@@ -141,7 +152,11 @@ impl Actor {
             self.log_store(&recorded);
         }
         match write {
-            None => self.settle_raw(order, seq, settled).await,
+            None => {
+                self.settle_raw(order, seq, settled).await;
+                // A prompt may have waited for it.
+                self.deliver(None).await;
+            }
             Some(_) if written => self.deliver(Some((order, News::Typed))).await,
             Some(_) => {
                 self.why_refused = Some(refusal(settled));
@@ -267,7 +282,7 @@ impl Actor {
         }
         if !message.terms.raw {
             self.deliveries.unsure = open.prompt.filter(|_| message.state != MessageState::Delivered);
-            self.deliveries.remember(recent(message, open.body));
+            self.deliveries.remember(recent(message, open.body), open.plain.as_str());
         }
     }
 
@@ -458,7 +473,7 @@ pub(crate) fn with_request(text: &SafeText, id: &str) -> SafeText {
 
 pub(super) fn recent(message: &Message, body: Body) -> Recent {
     let wants_ack = message.terms.ack && message.proof < Proof::Acknowledged;
-    Recent { id: message.id.clone(), body, state: message.state, wants_ack, told: Vec::new() }
+    Recent { id: message.id.clone(), body, state: message.state, wants_ack, quoted: false, told: Vec::new() }
 }
 
 fn agreed(terms: SendTerms) -> Terms {

@@ -83,6 +83,7 @@ impl Actor {
     ) {
         let before = self.observer.detector().verdict().state;
         let actions = step(&mut self.observer, &mut self.output.screen, clock::steady());
+        self.deliveries.composer_seen |= self.observer.composer().is_some();
         if actions.contains(&Action::Announce) {
             self.announce(before != self.observer.detector().verdict().state).await;
         }

@@ -62,11 +62,22 @@ impl Actor {
     async fn pass_on(&mut self, bytes: &[u8]) {
         match self.typing.keys(bytes) {
             Ok(actions) => {
-                self.deliveries.person = Some(clock::steady().plus(PERSON));
+                let now = clock::steady();
+                self.deliveries.person = Some(now.plus(PERSON));
+                self.deliveries.touched = Some(now);
                 Box::pin(self.learn(Event::Typed { enter: bytes.contains(&b'\r') })).await;
                 self.perform_typing(actions).await;
             }
             Err(error) => tracing::warn!(session = %self.record.start.name, %error, "keys dropped"),
+        }
+    }
+
+    /// A composer that is empty behind what somebody typed has nothing of theirs any more.
+    pub(super) fn see_untouched(&mut self) {
+        let shown = self.deliveries.touched.is_some_and(|at| clock::steady() >= at.plus(PERSON));
+        let is_empty = self.observer.composer().is_some_and(|composer| !composer.draft);
+        if shown && is_empty && self.observer.is_current() {
+            self.deliveries.touched = None;
         }
     }
 }

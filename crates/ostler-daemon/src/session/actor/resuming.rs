@@ -25,7 +25,8 @@ pub(super) struct Resumable {
 }
 
 impl Actor {
-    pub(super) async fn load_messages(&mut self) -> Result<(), StoreError> {
+    /// Reads the messages from the store; `recovered` is a session that an earlier daemon looked after.
+    pub(super) async fn load_messages(&mut self, recovered: bool) -> Result<(), StoreError> {
         let id = self.record.start.id.clone();
         let load = move |store: &mut Store| {
             let mut open = Vec::new();
@@ -35,7 +36,7 @@ impl Actor {
                 open.push((message, body, last));
             }
             let mut taken = Vec::new();
-            for message in store.submitted_messages(&id, REMEMBERED)? {
+            for message in store.typed_messages(&id, REMEMBERED)? {
                 let body = store.message_body(&id, &message.id)?.unwrap_or_default();
                 taken.push((message, body));
             }
@@ -45,18 +46,22 @@ impl Actor {
         let ((last_order, last_input, last_write), open, taken, in_file) =
             self.shared.store.run(load).await?;
         self.in_file = in_file;
+        self.deliveries.composer_seen = recovered;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
         self.resumable.last = last_write;
         for (message, body) in taken.into_iter().rev() {
             let (text, _) = self.typed_text(&message, &body);
             let body = Body::new(text.as_str()).marked(message.mark.clone());
-            self.deliveries.remember(recent(&message, body));
+            self.deliveries.remember(recent(&message, body), text.as_str());
         }
         for (message, body, last) in open {
             let (order, way, proof) = (message.seq, message.terms.way, message.proof);
             self.resumable.writes.extend(last.map(|last| (order, last)));
             self.open(message, body);
+            if recovered && let Some(open) = self.deliveries.open.get_mut(&order) {
+                open.delivery = open.delivery.clone().unwatched();
+            }
             if way == Way::Hook && proof > Proof::Queued {
                 let reason = "whether the session-start hook got it cannot be told".to_owned();
                 self.give_up(order, MessageState::Uncertain, reason).await;
@@ -89,7 +94,7 @@ impl Actor {
             let policy = self.deliveries.policy;
             open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
             open.echoes = usize::try_from(echoes).unwrap_or(usize::MAX);
-            if write == Some((Write::Enter, true)) {
+            if open.delivery.is_confirming() {
                 open.entered = Some(now);
             }
             let is_waiting = open.delivery.is_waiting();

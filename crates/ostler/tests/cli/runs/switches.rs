@@ -1,8 +1,26 @@
 //! Another provider takes over.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::world::{World, reasons};
+
+#[test]
+fn an_agent_whose_composer_is_never_seen_is_left_for_the_next() {
+    // It looks like nothing that is known; or, as it reads, like one at rest.
+    for reads in ["sleep 600", "dd bs=1 status=none of=/dev/null"] {
+        let world = World::new();
+        world.agent("a", "", &[]).agent("b", "--status", &["!write out.txt hello !say done"]);
+        world.extend("a", "[timing]\nstartup_deadline_ms = 1000\n");
+        let program = world.path("bin").join("a");
+        fs::write(program, format!("#!/bin/sh\nstty raw -echo; echo a new look; exec {reads}\n")).unwrap();
+        let run = world.task(0, &["--agent", "a,b", "--check", "grep -q hello out.txt"]);
+        let told = run.to_string();
+        assert!(told.contains("composer was never seen"), "{told}");
+        assert_eq!(run["outcome"], json!({ "outcome": "done" }), "{told}");
+    }
+}
 
 #[test]
 fn a_limit_brings_the_next_provider_with_what_is_there() {
