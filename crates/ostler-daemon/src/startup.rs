@@ -26,16 +26,8 @@ pub(crate) async fn record(
     let topic = if request.prompt.is_some() { Topic::Assigned } else { Topic::ColdStart };
     let beacon = Beacon { recipient: &session.name, sender: &request.sender, time: &time, topic, id: None };
     let beacon = if request.beacon { beacon.to_string() } else { String::new() };
-    let elsewhere = format!(
-        "Your context is too long to be typed. Run `{} context load` and read what it prints before you begin.",
-        shared.executable.display()
-    );
-    let wanted = Wanted {
-        beacon: &beacon,
-        context: request.context.as_deref(),
-        work: request.prompt.as_deref(),
-        elsewhere: &elsewhere,
-    };
+    let wanted =
+        Wanted { beacon: &beacon, context: request.context.as_deref(), work: request.prompt.as_deref() };
     let first = agent.map_or(FirstPrompt::None, |agent| agent.preset.prompt.first);
     let pieces = start_plan::plan(Abilities { hook, argument: first != FirstPrompt::None }, wanted);
     for piece in pieces.iter().filter(|piece| piece.way == Way::Argument) {

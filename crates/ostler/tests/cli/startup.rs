@@ -120,6 +120,25 @@ fn an_agent_that_does_not_take_its_argument_is_typed_to() {
 }
 
 #[test]
+fn a_context_that_is_too_long_to_be_typed_arrives_whole() {
+    for (first, hooks) in [("", ""), ("[prompt]\nfirst = \"arg\"\n", ""), ("", HOOKS)] {
+        let lab = Lab::with(&format!("{first}{hooks}"));
+        lab.write_agent(&hooked(&lab));
+        let context = lab.home.scratch().join("context.md");
+        let long = format!("It begins.\n{}It ends.", "Many words about the parser.\n".repeat(20_000));
+        fs::write(&context, &long).unwrap();
+        let options = ["--timeout", "60", "--prompt", "Go.", "--context", context.to_str().unwrap()];
+        lab.start_with("a", &options, &[]).ok();
+        let taken = lab.taken("a");
+        assert_eq!(taken.len(), 2, "{first}{hooks}: {taken:?}");
+        assert!(taken[0].len() < 1_000 && taken[1].ends_with("Go."), "{taken:?}");
+        let file = taken[0].strip_prefix("Read the file ").unwrap().split(" and do").next().unwrap();
+        let text = fs::read_to_string(file).unwrap();
+        assert!(text.contains(&long) && text.contains("please acknowledge"), "{} bytes", text.len());
+    }
+}
+
+#[test]
 fn a_trust_dialog_is_left_to_a_person_and_told() {
     let lab = Lab::new();
     let told = lab

@@ -5,7 +5,8 @@ use ostler_core::delivery::{
     Action, Because, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
 };
 use ostler_core::lifecycle::Phase;
-use ostler_core::{Proof, State, Timestamp};
+use ostler_core::queue::Priority;
+use ostler_core::{Proof, State, Timestamp, start_plan};
 use ostler_hold::wire::Request;
 use ostler_store::MessageState;
 
@@ -178,6 +179,8 @@ impl Actor {
         let limit = self.known.agent.preset.input.paste_limit.map_or(usize::MAX, |limit| limit as usize);
         let raw_only = self.deliveries.policy.raw_only;
         let Some(open) = self.deliveries.open.get_mut(&order) else { return };
+        let context = open.message.terms.priority == Priority::Startup;
+        let limit = if context { limit.min(start_plan::MAX_CONTEXT) } else { limit };
         let text = open.text.as_str();
         // Without brackets every line end would be an Enter.
         let broken = !bracketed && raw_only && text.contains('\n');
