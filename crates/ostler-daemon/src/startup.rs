@@ -29,7 +29,14 @@ pub(crate) async fn record(
     let wanted =
         Wanted { beacon: &beacon, context: request.context.as_deref(), work: request.prompt.as_deref() };
     let first = agent.map_or(FirstPrompt::None, |agent| agent.preset.prompt.first);
-    let pieces = start_plan::plan(Abilities { hook, argument: first != FirstPrompt::None }, wanted);
+    let mut pieces = start_plan::plan(Abilities { hook, argument: first != FirstPrompt::None }, wanted);
+    for piece in pieces.iter_mut().filter(|piece| piece.way == Way::Argument) {
+        // On a command line nothing is known to keep a text from being a command; in the composer something is.
+        let text = typed(piece, session);
+        if agent.is_some_and(|agent| agent.preset.input.literally(&text) != text) {
+            piece.way = Way::Message;
+        }
+    }
     for piece in pieces.iter().filter(|piece| piece.way == Way::Argument) {
         let flag = agent.and_then(|agent| agent.preset.prompt.flag.as_ref());
         args.extend(flag.filter(|_| first == FirstPrompt::Flag).map(OsString::from));

@@ -120,6 +120,18 @@ fn an_agent_that_does_not_take_its_argument_is_typed_to() {
 }
 
 #[test]
+fn a_prompt_that_reads_like_a_command_is_none() {
+    let preset = PRESET.replace("[input]\n", "[input]\nliteral = { \"/\" = \" \" }\n");
+    let lab = Lab::new();
+    lab.write_preset(&format!("{preset}[prompt]\nfirst = \"arg\"\n"));
+    lab.start_with("a", &["--prompt", "/etc is full", "--no-beacon", "--timeout", "60"], &[]).ok();
+    assert_eq!(lab.taken("a"), [" /etc is full"]);
+    lab.start_with("b", &["--prompt", "/etc is full", "--timeout", "60"], &[]).ok();
+    let log = lab.log("b");
+    assert!(log.iter().all(|record| record["event"] != "bytes"), "behind other words it is none: {log:?}");
+}
+
+#[test]
 fn a_context_that_is_too_long_to_be_typed_arrives_whole() {
     for (first, hooks) in [("", ""), ("[prompt]\nfirst = \"arg\"\n", ""), ("", HOOKS)] {
         let lab = Lab::with(&format!("{first}{hooks}"));
