@@ -261,3 +261,31 @@ fn without_a_name_the_agent_and_the_name_are_chosen() {
     lab.wait(second.trim(), "idle");
     lab.run(&["send", second.trim(), "hello", "--timeout", "60"]).ok();
 }
+
+#[test]
+fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
+    let lab = Lab::new();
+    let context = lab.home.scratch().join("context.md");
+    fs::write(&context, "First this.").unwrap();
+    let options = ["--prompt", "Then that.", "--no-wait", "--context", context.to_str().unwrap()];
+    // Longer than anybody has: the prompt comes when the agent has confirmed its context.
+    lab.write_settings("[delivery]\nack_wait_seconds = 3600\n");
+    lab.start_with("a", &options, &[]).ok();
+    lab.await_log("a", "submitted", 1);
+    lab.wait("a", "idle");
+    let waiting = || lab.run(&["messages", "list", "a", "--json"]).ok();
+    until("the prompt waits", || waiting().contains("another message goes first").then_some(()));
+    let id = lab.taken("a")[0].split("[CONTEXT ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert_eq!(lab.count("a", "submitted"), 1);
+    lab.run(&["ack", &id]).ok();
+    lab.await_log("a", "submitted", 2);
+    // Not at all.
+    lab.write_settings("[delivery]\nack_wait_seconds = 0\n");
+    lab.start_with("b", &options, &[]).ok();
+    lab.await_log("b", "submitted", 2);
+    // And nobody need be asked.
+    lab.write_settings("[delivery]\nack = false\nack_wait_seconds = 3600\n");
+    lab.start_with("c", &options, &[]).ok();
+    lab.await_log("c", "submitted", 2);
+    assert!(!lab.taken("c").concat().contains("acknowledge"), "{:?}", lab.taken("c"));
+}

@@ -8,9 +8,6 @@ use crate::clock;
 use crate::instructions_file::InstructionsFile;
 use crate::project::Project;
 
-/// Tries after which the instructions file is used.
-const FILE_AFTER: u32 = 3;
-
 impl Actor {
     /// A try has failed: what an agent has to know goes into its instructions file after some.
     pub(super) async fn escalate(&mut self, order: u64, last: bool) {
@@ -20,7 +17,7 @@ impl Actor {
             return;
         }
         let (id, text) = (open.message.id.clone(), open.plain.to_string());
-        let due = open.delivery.attempts() >= FILE_AFTER || last;
+        let due = open.delivery.attempts() >= self.known.delivery.file_after.get() || last;
         if due && !self.in_file {
             let (session, context, at) = (self.record.start.id.clone(), text.clone(), clock::now());
             let kept =
@@ -28,7 +25,7 @@ impl Actor {
             self.log_store(&kept);
             self.in_file = self.put_block(&id, text).await;
         }
-        if last {
+        if last && self.known.delivery.notify {
             let detail = "context is available: ostler context load".to_owned();
             self.tell_escalation(&id, "notification", detail).await;
         }
