@@ -127,6 +127,20 @@ const STEPS: &[&str] = &[
     ALTER TABLE inputs ADD COLUMN echoes INTEGER NOT NULL DEFAULT 0;   -- how often the text stood on the screen before
     ALTER TABLE messages ADD COLUMN mark TEXT;                         -- what the agent shows in place of a long text
 ",
+    "
+    CREATE TABLE contexts (                         -- for sessions that could not be given them
+        session   TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        message   TEXT NOT NULL,                    -- what it should have come with
+        at_ms     INTEGER NOT NULL,
+        text      TEXT NOT NULL,
+        in_file   INTEGER NOT NULL DEFAULT 0,       -- it is in the agent's instructions file, or about to be
+        loaded_ms INTEGER,                          -- when the session asked for it
+        PRIMARY KEY (session, message)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO contexts SELECT session, '', at_ms, text, 1, loaded_ms FROM pending_context;
+    DROP TABLE pending_context;
+    ALTER TABLE contexts RENAME TO pending_context;
+",
 ];
 
 /// Schema version of this build.

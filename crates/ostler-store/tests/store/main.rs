@@ -197,23 +197,47 @@ fn damage_and_newer_schemas_are_told_apart() {
 }
 
 #[test]
-fn context_waits_for_its_session_until_it_is_taken() {
+fn context_waits_for_its_session_until_it_got_there() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(&dir.path().join("db")).unwrap();
     store.create_session(&session("s", "one")).unwrap();
-    assert_eq!(store.pending_context("s").unwrap(), None);
-    store.set_pending_context("s", "old", Timestamp(1)).unwrap();
-    store.set_pending_context("s", "new", Timestamp(2)).unwrap();
-    let waiting = PendingContext { text: "new".into(), at: Timestamp(2), loaded: None };
-    assert_eq!(store.pending_context("s").unwrap(), Some(waiting.clone()));
+    assert_eq!(store.pending_context("s").unwrap(), []);
+    store.set_pending_context("s", "a", "old", Timestamp(1)).unwrap();
+    store.set_pending_context("s", "a", "new", Timestamp(2)).unwrap();
+    let long = "b".repeat(1 << 20);
+    store.set_pending_context("s", "b", &long, Timestamp(3)).unwrap();
+    store.put_in_file("s", "b", true).unwrap();
+    let waiting = |message: &str, text: &str, at, in_file| PendingContext {
+        message: message.into(),
+        text: text.into(),
+        at: Timestamp(at),
+        in_file,
+        loaded: None,
+    };
+    assert_eq!(
+        store.pending_context("s").unwrap(),
+        [waiting("a", "new", 2, false), waiting("b", &long, 3, true)]
+    );
+    store.put_in_file("s", "b", false).unwrap();
+    // Another message got there.
+    store.end_pending_context("s", "c").unwrap();
+    assert_eq!(
+        store.pending_context("s").unwrap(),
+        [waiting("a", "new", 2, false), waiting("b", &long, 3, false)]
+    );
+    store.end_pending_context("s", "a").unwrap();
     store.context_loaded("s", 3, Timestamp(7)).unwrap();
-    let loaded = PendingContext { loaded: Some(Timestamp(7)), ..waiting };
-    assert_eq!(store.take_pending_context("s").unwrap(), Some(loaded));
-    assert_eq!(store.take_pending_context("s").unwrap(), None);
+    let loaded = PendingContext { loaded: Some(Timestamp(7)), ..waiting("b", &long, 3, false) };
+    assert_eq!(store.pending_context("s").unwrap(), [loaded]);
+    store.end_pending_context("s", "c").unwrap();
+    assert_eq!(store.pending_context("s").unwrap(), []);
+    store.set_pending_context("s", "a", "again", Timestamp(8)).unwrap();
+    store.clear_pending_context("s").unwrap();
+    assert_eq!(store.pending_context("s").unwrap(), []);
     // It goes with its session.
-    store.set_pending_context("s", "late", Timestamp(8)).unwrap();
+    store.set_pending_context("s", "a", "late", Timestamp(8)).unwrap();
     store.session_ended("s", &ending(9)).unwrap();
     store.forget_ended(0).unwrap();
-    assert_eq!(store.pending_context("s").unwrap(), None);
-    assert!(store.set_pending_context("gone", "x", Timestamp(9)).is_err());
+    assert_eq!(store.pending_context("s").unwrap(), []);
+    assert!(store.set_pending_context("gone", "a", "x", Timestamp(9)).is_err());
 }

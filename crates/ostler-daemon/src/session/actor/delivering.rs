@@ -127,8 +127,11 @@ impl Actor {
                     if matches!(up, Up::Uncertain) { MessageState::Uncertain } else { MessageState::Failed };
                 let refused = self.why_refused.take().filter(|_| up == Up::Refused);
                 let reason = refused.unwrap_or_else(|| up.as_str().to_owned());
-                if up != Up::Ended {
-                    self.escalate(order, true).await;
+                match up {
+                    Up::Ended => {}
+                    // Another way could give the agent twice what it has.
+                    Up::Uncertain => self.withdraw(order).await,
+                    _ => self.escalate(order, true).await,
                 }
                 self.give_up(order, state, reason).await;
             }
@@ -350,6 +353,7 @@ impl Actor {
         self.log_store(&recorded);
         if let Ok(Some(message)) = recorded {
             self.tell(&message);
+            self.de_escalate(&message).await;
         }
     }
 }

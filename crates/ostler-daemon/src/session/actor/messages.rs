@@ -208,7 +208,7 @@ impl Actor {
                 }
                 self.tell(&message);
                 if proof >= Proof::Submitted {
-                    self.de_escalate().await;
+                    self.de_escalate(&message).await;
                 }
             }
             Ok(None) => {}
