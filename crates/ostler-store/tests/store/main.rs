@@ -7,10 +7,11 @@ mod contract;
 mod server;
 mod shared;
 
+use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Timestamp};
 use ostler_store::{
-    Accepted, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession, PendingContext, Store,
-    StoreError, Terms,
+    Accepted, DeliveryCounts, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession,
+    PendingContext, Store, StoreError, Terms,
 };
 
 fn session(id: &str, name: &str) -> NewSession {
@@ -162,8 +163,70 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
     assert!(store.revive("s", "n", 6, Timestamp(10)).unwrap());
     let again = store.message("s", "n").unwrap().unwrap();
     assert_eq!((again.state, again.seq, again.attempts, again.failure), (MessageState::Queued, 6, 0, None));
-    let counts = store.delivery_counts(None).unwrap();
+    let counts = store.delivery_counts(Some("s")).unwrap();
     assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 0));
+    let counts = store.delivery_counts(None).unwrap();
+    assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 2));
+}
+
+#[test]
+fn what_is_counted_stays_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("db")).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    let by = |id: &str, seq, way| {
+        let mut message = message(id, seq, "hi");
+        message.terms = Terms { way, ack: id == "hook", ..message.terms };
+        message
+    };
+    for (id, seq, way) in [
+        ("hook", 1, Way::Hook),
+        ("argument", 2, Way::Argument),
+        ("missed", 3, Way::Argument),
+        ("typed", 4, Way::Message),
+        ("failed", 5, Way::Message),
+    ] {
+        store.add_message(&by(id, seq, way)).unwrap();
+    }
+    store.missed("s", "missed", Timestamp(2)).unwrap();
+    for (id, seq) in [("missed", 6), ("typed", 7), ("failed", 8)] {
+        store.begin_write("s", id, &intent("body", seq), Timestamp(3)).unwrap();
+        // The next daemon goes on with the same write.
+        store.begin_write("s", id, &intent("body", seq), Timestamp(4)).unwrap();
+    }
+    for id in ["hook", "argument", "missed", "typed"] {
+        store.prove("s", id, Proof::Submitted, "seen", true, Timestamp(9)).unwrap();
+    }
+    for proof in [Proof::Acknowledged, Proof::Acknowledged] {
+        store.prove("s", "hook", proof, "said", true, Timestamp(10)).unwrap();
+    }
+    store.escalated("s", "failed", "file", "", Timestamp(10)).unwrap();
+    store.escalated("s", "failed", "notification", "", Timestamp(10)).unwrap();
+    store.give_up("s", "failed", MessageState::Failed, "no", Timestamp(11)).unwrap();
+    let all = store.delivery_counts(None).unwrap();
+    let expected = DeliveryCounts {
+        sent: 5,
+        attempted: 5,
+        submitted: 4,
+        first_try: 3,
+        after_retry: 1,
+        acknowledged: 1,
+        ack_wanted: 1,
+        escalated: 1,
+        failed: 1,
+        uncertain: 0,
+        waiting: 0,
+        attempts: 5,
+        elapsed_ms: all.elapsed_ms,
+    };
+    assert_eq!(all, expected);
+    assert_eq!(store.delivery_counts(Some("s")).unwrap(), expected);
+    // Tried again, and forgotten: it was all there once.
+    store.revive("s", "failed", 9, Timestamp(12)).unwrap();
+    assert_eq!(store.delivery_counts(None).unwrap(), DeliveryCounts { waiting: 1, ..expected });
+    store.session_ended("s", &ending(20)).unwrap();
+    store.forget_ended(0).unwrap();
+    assert_eq!(store.delivery_counts(None).unwrap(), expected);
 }
 
 #[test]

@@ -70,6 +70,8 @@ fn context_and_prompt_reach_every_kind_of_agent_exactly_once() {
         let startup = started["startup"].as_array().unwrap();
         assert_eq!(startup.len(), 2, "{cell}");
         assert!(startup.iter().all(|message| message["proof"] == "submitted"), "{cell}");
+        let counts = lab.home.json(["metrics", "--json"])["deliveries"].clone();
+        assert_eq!((&counts["attempted"], &counts["submitted"]), (&2.into(), &2.into()), "{cell}: {counts}");
     }
 }
 
