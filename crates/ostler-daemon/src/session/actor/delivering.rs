@@ -1,6 +1,8 @@
 //! Prompts on their way into the agent: what is seen and heard goes to the delivery machine, what it says is done.
 
-use ostler_agents::{Body, Composer, Prompt, Reader};
+use std::time::Duration;
+
+use ostler_agents::{Body, Composer, Prompt, Reader, WhileWorking};
 use ostler_core::delivery::{
     Action, Because, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
 };
@@ -15,8 +17,10 @@ use crate::clock;
 use crate::session::deliveries::Open;
 use crate::session::{by_file, keys};
 
-/// A program that nobody understands is typed into after this much silence.
-const UNRECOGNISED: std::time::Duration = std::time::Duration::from_secs(30);
+/// A program that nobody understands is typed into after this much silence, unless its preset has another figure.
+const UNRECOGNISED: Duration = Duration::from_secs(30);
+/// And after this much whatever that says.
+const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 /// Steps that one event may lead to.
 const MAX_STEPS: usize = 32;
 
@@ -209,7 +213,9 @@ impl Actor {
     pub(super) fn situation(&self) -> Situation {
         let now = clock::steady();
         let (state, ..) = self.described();
-        let quiet = now.since(self.deliveries.changed) >= UNRECOGNISED;
+        let delay = self.known.agent.preset.startup.ready_delay_ms;
+        let delay = delay.map_or(UNRECOGNISED, |ms| Duration::from_millis(ms.into()).min(LONGEST_SILENCE));
+        let quiet = now.since(self.deliveries.changed) >= delay;
         Situation {
             state: if self.watches() { state } else { State::Starting },
             reachable: self.link.is_some() && matches!(self.lifecycle.phase(), Phase::Attached),
@@ -289,7 +295,13 @@ impl Actor {
             Because::WentToWork => {
                 format!("screen: the composer was emptied; {sign}: the agent went to work")
             }
-            Because::Kept => "screen: the agent keeps it for after its turn".into(),
+            Because::Kept => match self.known.agent.preset.input.while_working {
+                Some(WhileWorking::Queue) => "screen: the agent keeps it for after its turn".into(),
+                Some(WhileWorking::Steer) => {
+                    "screen: the composer was emptied; the agent takes it into its turn".into()
+                }
+                None => "screen: the composer was emptied while the agent was at work".into(),
+            },
             Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
             Because::PutBack => {
                 "screen: it stands among what was said, and was put back into the composer".into()
