@@ -96,6 +96,17 @@ fn an_agent_that_asks_gets_what_it_missed() {
 }
 
 #[test]
+fn what_is_dropped_takes_no_other_way() {
+    let lab = deaf("file_after = 1\n");
+    send(&lab, "m1", "the first secret");
+    let file = lab.project().join("AGENTS.md");
+    until("it is in the file", || file.exists().then_some(()));
+    // It cannot be dropped while it may stand in the composer.
+    until("it is dropped", || (lab.run(&["messages", "drop", "m1"]).code == 0).then_some(()));
+    assert!(!file.exists() && !loaded(&lab).contains("secret"), "{}", loaded(&lab));
+}
+
+#[test]
 fn what_the_agent_may_have_takes_no_other_way() {
     let lab = Lab::new();
     lab.write_preset(&format!("instructions = \"AGENTS.md\"\n{PRESET}"));

@@ -44,6 +44,7 @@ impl Actor {
         for _ in 0..MAX_STEPS {
             let (wall, steady) = (clock::now(), clock::steady());
             for order in self.deliveries.expired(wall, steady) {
+                self.withdraw(order).await;
                 self.give_up(order, MessageState::Failed, "it was not typed in time".into()).await;
             }
             let situation = self.situation();

@@ -114,7 +114,7 @@ impl Actor {
         self.take_back(&waiting, ended, |_| false).await;
     }
 
-    /// The agent may have a message: nothing of it goes another way.
+    /// The agent may have a message, or nobody wants it to: nothing of it goes another way.
     pub(super) async fn withdraw(&self, order: u64) {
         let Some(open) = self.deliveries.open.get(&order).filter(|open| is_essential(open)) else { return };
         let id = open.message.id.clone();
