@@ -39,7 +39,7 @@ pub use layer::{Layer, PresetError};
 pub use observer::{Observer, settings_for};
 pub use preset::{
     ComposerSpec, ConfigDir, ConversationSpec, Cost, FirstPrompt, Headless, Identity, Input, Preset,
-    PromptSpec, Run, SessionSpec, Speaks, Startup, StatusSpec, Timing,
+    PromptSpec, Run, SessionSpec, Speaks, Startup, StatusSpec, Timing, WhileWorking,
 };
 pub use reader::{Composer, Reader};
 pub use region::{Region, UnknownRegion};

@@ -184,8 +184,8 @@ pub struct Input {
     pub paste_placeholder: Option<String>,
     /// Beyond this many bytes a message goes by file.
     pub paste_limit: Option<u32>,
-    /// What it does with a prompt that comes while it works: `queue`, `steer`, `cancel`.
-    pub while_working: Option<String>,
+    /// What it does with a prompt that comes while it works, if that is known.
+    pub while_working: Option<WhileWorking>,
     /// What is typed before a text that begins with this character, which would open a menu or a mode: then the text
     /// is taken as it is.
     pub literal: BTreeMap<char, String>,
@@ -210,16 +210,22 @@ impl Default for Input {
     }
 }
 
+/// What an agent does with a prompt that comes while it works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WhileWorking {
+    /// It keeps it for after its turn.
+    Queue,
+    /// It takes it into the turn.
+    Steer,
+}
+
 /// What to expect of a start.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Startup {
-    /// Milliseconds after which it is taken to be ready if nothing else tells. The last resort.
+    /// Milliseconds of silence after which an agent that no rules know is typed to. The last resort, at most ten minutes.
     pub ready_delay_ms: Option<u32>,
-    /// It warns before it works without asking.
-    pub permission_warning: bool,
-    /// Files it needs to be there before it starts, and their contents, relative to its config directory.
-    pub files: BTreeMap<String, String>,
     /// Arguments that tell it to trust the folder `{cwd}`, where the user does.
     pub trusted_args: Vec<String>,
     /// Environment that tells it so.

@@ -1,8 +1,9 @@
 //! Which message is next.
 //!
 //! A higher class goes first, but waiting counts: a message climbs one class with every [`PATIENCE`], so that none
-//! waits for ever behind others that keep coming. Within a class the order of arrival holds. A message whose gate is
-//! shut does not hold up others.
+//! waits for ever behind others that keep coming. Only what an agent has to know from the start is never overtaken:
+//! there is little of it, and the rest makes sense behind it. Within a class the order of arrival holds. A message whose
+//! gate is shut does not hold up others.
 
 use std::time::Duration;
 
@@ -45,8 +46,8 @@ impl Priority {
         Self::ALL.into_iter().find(|priority| priority.as_str() == name)
     }
 
-    fn rank(self, waited: Duration) -> u64 {
-        self as u64 + waited.as_secs() / PATIENCE.as_secs()
+    fn rank(self, waited: Duration) -> (bool, u64) {
+        (self == Self::Startup, self as u64 + waited.as_secs() / PATIENCE.as_secs())
     }
 }
 
@@ -130,6 +131,22 @@ mod tests {
             next(&[low, fresh], situation(State::Idle), Timestamp(now)) == Some(0)
         });
         assert_eq!(served, Some(6), "after a minute it counts as normal, and came first");
+    }
+
+    #[test]
+    fn what_an_agent_has_to_know_does_not_wait_behind_old_messages() {
+        let hour = 3_600_000;
+        let waiting = [
+            message(1, Priority::Low, Mode::WhenIdle, 0),
+            message(2, Priority::Normal, Mode::WhenIdle, 0),
+            message(3, Priority::Startup, Mode::WhenIdle, hour),
+            message(4, Priority::Startup, Mode::WhenIdle, hour),
+        ];
+        assert_eq!(next(&waiting, situation(State::Idle), Timestamp(hour)), Some(3));
+        assert_eq!(next(&waiting[..2], situation(State::Idle), Timestamp(hour)), Some(2));
+        // One whose gate is shut still lets others pass.
+        let paused = Waiting { paused: true, ..waiting[2] };
+        assert_eq!(next(&[waiting[1], paused], situation(State::Idle), Timestamp(hour)), Some(2));
     }
 
     #[test]

@@ -21,8 +21,6 @@ pub struct Wanted<'a> {
     pub context: Option<&'a str>,
     /// What it should do.
     pub work: Option<&'a str>,
-    /// How it gets a context that is too long to be typed.
-    pub elsewhere: &'a str,
 }
 
 /// A piece of it.
@@ -87,12 +85,12 @@ impl Way {
 
 /// Longest text on a command line.
 pub const MAX_ARGUMENT: usize = 32 << 10;
-/// Longest context that is typed.
+/// Longest context that is typed; a longer one goes by file.
 pub const MAX_CONTEXT: usize = 100 << 10;
 
 /// Decides which way each piece goes.
 pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
-    let Wanted { beacon, context, work, elsewhere } = wanted;
+    let Wanted { beacon, context, work } = wanted;
     let context = context.map(str::trim_end).filter(|context| !context.is_empty());
     let work = work.map(str::trim_end).filter(|work| !work.is_empty());
     let with_beacon =
@@ -110,8 +108,7 @@ pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
             pieces.extend(work.map(|work| first(Part::Work, with_beacon(work), false)));
         }
         (Some(context), work) => {
-            let known = if context.len() <= MAX_CONTEXT { context } else { elsewhere };
-            pieces.push(first(Part::Context, with_beacon(known), true));
+            pieces.push(first(Part::Context, with_beacon(context), true));
             pieces.extend(work.map(|work| Piece {
                 part: Part::Work,
                 text: work.to_owned(),
@@ -142,7 +139,7 @@ mod tests {
         context: Option<&str>,
         work: Option<&str>,
     ) -> Vec<(Part, Way, String, bool)> {
-        let wanted = Wanted { beacon: "B", context, work, elsewhere: "load it" };
+        let wanted = Wanted { beacon: "B", context, work };
         plan(abilities, wanted)
             .into_iter()
             .map(|piece| (piece.part, piece.way, piece.text, piece.ack))
@@ -173,7 +170,12 @@ mod tests {
         let longer = "c".repeat(MAX_ARGUMENT + 1);
         assert_eq!(ways(BOTH, Some(&longer), None)[0].1, Way::Message);
         let longest = "c".repeat(MAX_CONTEXT + 1);
-        assert_eq!(ways(BOTH, Some(&longest), None)[0].2, "B\n\nload it");
+        let (_, way, text, ack) = ways(BOTH, Some(&longest), None).remove(0);
+        assert_eq!(
+            (way, text, ack),
+            (Way::Message, format!("B\n\n{longest}"), true),
+            "nothing of it is lost"
+        );
         let bare = Wanted { work: Some("--help me"), ..Wanted::default() };
         assert_eq!(plan(BOTH, bare)[0].way, Way::Message, "it is no option");
     }

@@ -11,7 +11,7 @@ use ostler_protocol::{
     ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, ErrorKind, Problem, RecordInfo,
     Response, SaveRequest,
 };
-use ostler_store::Session;
+use ostler_store::{Session, Store, StoreError};
 
 use crate::code_search::{self, Found};
 use crate::git::{self, WorkTree};
@@ -92,24 +92,46 @@ fn instructions_files(home: &crate::Home, root: &Path) -> Vec<String> {
     files.into_iter().collect()
 }
 
+/// A context with what waits for a session.
+pub(crate) struct ForSession {
+    /// All of it.
+    pub(crate) text: String,
+    /// Something waited.
+    pub(crate) pending: bool,
+    /// What is known of the project.
+    pub(crate) assembled: Assembled,
+}
+
+/// Puts together what waits for a session and what is known of the project that a directory is in.
+pub(crate) async fn for_session(
+    shared: &Shared,
+    session: Option<&str>,
+    cwd: &Path,
+    task: Option<&str>,
+    budget: Option<usize>,
+) -> Result<ForSession, StoreError> {
+    let waiting = match session.map(str::to_owned) {
+        Some(id) => shared.store.run(move |store| store.pending_context(&id)).await?,
+        None => Vec::new(),
+    };
+    let waiting: Vec<String> = waiting.iter().map(|one| one.text.trim_end().to_owned() + "\n").collect();
+    // What waits is told whole; the rest has the space that is left.
+    let waiting = waiting.join("\n");
+    let assembled = assembled(shared, cwd, task, budget, &waiting).await;
+    let between = if waiting.is_empty() || assembled.text.is_empty() { "" } else { "\n" };
+    let text = format!("{waiting}{between}{}", assembled.text);
+    Ok(ForSession { text, pending: !waiting.is_empty(), assembled })
+}
+
 /// Answers `ostler context load`.
 pub(crate) async fn load(shared: &Shared, request: ContextRequest) -> Result<Response, Problem> {
     let here = Here::find(shared, request.place).await?;
     let session = here.session.as_ref().map(|session| session.start.id.clone());
-    let pending = match session.clone() {
-        Some(id) => shared
-            .store
-            .run(move |store| store.pending_context(&id))
-            .await
-            .map_err(|error| store_problem(&error))?,
-        None => None,
-    };
-    let pending = pending.map(|pending| pending.text.trim_end().to_owned() + "\n").unwrap_or_default();
-    // What waits is told whole; the rest has the space that is left.
     let (root, task) = (&here.project.root, request.task.as_deref());
-    let assembled = assembled(shared, root, task, request.budget, &pending).await;
-    let between = if pending.is_empty() || assembled.text.is_empty() { "" } else { "\n" };
-    let text = format!("{pending}{between}{}", assembled.text);
+    let ForSession { text, pending, assembled } =
+        for_session(shared, session.as_deref(), root, task, request.budget)
+            .await
+            .map_err(|error| store_problem(&error))?;
     if let Some(id) = session.filter(|_| here.inside && !text.is_empty()) {
         let (bytes, at) = (text.len(), clock::now());
         shared
@@ -122,7 +144,7 @@ pub(crate) async fn load(shared: &Shared, request: ContextRequest) -> Result<Res
         project: here.project.key(),
         session: here.session.map(|session| session.start.name),
         text,
-        pending: !pending.is_empty(),
+        pending,
         records: assembled.records,
         places: assembled.code.places.len(),
         search_cut: assembled.code.cut,
@@ -169,10 +191,25 @@ pub(crate) async fn clear(shared: &Shared, place: ContextPlace, records: bool) -
         instructions_files(&home, &root).iter().filter_map(|file| clear_file(&root, file)).collect()
     };
     let files = tokio::task::spawn_blocking(clean).await.unwrap_or_default();
+    forget_waiting(shared, &project).await.map_err(|error| store_problem(&error))?;
     let key = project.key();
     let records =
         if records { continuity::forget(shared, &key).await.map_err(|error| trouble(&error))? } else { 0 };
     Ok(Response::Cleared(ClearedInfo { project: key, files, records }))
+}
+
+/// Nothing waits for the sessions of a project any more.
+async fn forget_waiting(shared: &Shared, project: &Project) -> Result<(), StoreError> {
+    let sessions = shared.store.run(|store| store.sessions(true)).await?;
+    let root = project.root.clone();
+    let meant = move || -> Vec<String> {
+        let of_project = |session: &Session| Project::of(Path::new(&session.start.cwd)).root == root;
+        sessions.into_iter().filter(of_project).map(|session| session.start.id).collect()
+    };
+    let meant = tokio::task::spawn_blocking(meant).await.unwrap_or_default();
+    let forget =
+        move |store: &mut Store| meant.iter().try_for_each(|session| store.clear_pending_context(session));
+    shared.store.run(forget).await
 }
 
 /// Takes everything of ours out of a file; nothing is told of a file that has nothing of ours.

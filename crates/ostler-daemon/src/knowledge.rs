@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::judge::Appointed;
 use crate::policy::Policies;
+use crate::settings::DeliverySettings;
 use crate::{Home, presets};
 
 /// What a session knows of its agent; nothing by default.
@@ -23,6 +24,8 @@ pub(crate) struct Known {
     pub(crate) policy: Arc<Policies>,
     /// Who is asked when the detector is puzzled.
     pub(crate) judge: Appointed,
+    /// How messages are delivered.
+    pub(crate) delivery: DeliverySettings,
 }
 
 /// Agent, version and project: what the knowledge of a session depends on.
@@ -89,6 +92,7 @@ impl Knowledge {
             },
             agent,
             judge: Appointed::new(settings.judge, &registry),
+            delivery: settings.delivery,
         }
     }
 

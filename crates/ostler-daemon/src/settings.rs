@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU32;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -39,6 +40,8 @@ pub struct Settings {
     pub judge: judge::Settings,
     /// What agents are told of a project.
     pub context: ContextSettings,
+    /// How messages are delivered.
+    pub delivery: DeliverySettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -56,6 +59,7 @@ struct UserFile {
     #[serde(deserialize_with = "checked")]
     judge: judge::Settings,
     context: ContextSettings,
+    delivery: DeliverySettings,
 }
 
 fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
@@ -79,6 +83,30 @@ pub struct ContextSettings {
 impl Default for ContextSettings {
     fn default() -> Self {
         Self { budget_bytes: ostler_agents::context::BUDGET, code_search: true, record_sessions: true }
+    }
+}
+
+/// How messages are delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeliverySettings {
+    /// Ask the agent to confirm the context that it is started with.
+    pub ack: bool,
+    /// How long its confirmation is waited for before the next message is typed.
+    pub ack_wait_seconds: u32,
+    /// How often a text is typed.
+    pub max_attempts: NonZeroU32,
+    /// After so many failures, what an agent has to know goes into its instructions file.
+    pub file_after: NonZeroU32,
+    /// Say that it can be loaded, when nothing else helped.
+    pub notify: bool,
+}
+
+impl Default for DeliverySettings {
+    fn default() -> Self {
+        let three = NonZeroU32::MIN.saturating_add(2);
+        let max_attempts = three.saturating_add(2);
+        Self { ack: true, ack_wait_seconds: 5, max_attempts, file_after: three, notify: true }
     }
 }
 
@@ -118,6 +146,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.pre_context = found.pre_context;
             settings.judge = found.judge;
             settings.context = found.context;
+            settings.delivery = found.delivery;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}
@@ -187,7 +216,8 @@ mod tests {
         assert_eq!(load(&home, &project), Settings::default());
         fs::write(
             home.settings(),
-            "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n[judge]\nenabled = true\nagent = \"d\"\n",
+            "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n[judge]\nenabled = true\nagent = \"d\"\n\
+             [delivery]\nack = false\nfile_after = 1\n",
         )
         .unwrap();
         fs::write(project.join(PROJECT_SETTINGS), "[agents]\ndefault = \"c\"\n").unwrap();
@@ -199,6 +229,9 @@ mod tests {
         assert_eq!(settings.detector.echo_ms, detector::Settings::default().echo_ms);
         let judge = judge::Settings { enabled: true, agent: "d".into(), ..judge::Settings::default() };
         assert_eq!(settings.judge, judge);
+        let file_after = NonZeroU32::MIN;
+        let delivery = DeliverySettings { ack: false, file_after, ..DeliverySettings::default() };
+        assert_eq!(settings.delivery, delivery);
         assert_eq!(settings.problems, []);
         assert_eq!(load(&home, home.path()).project, Picks::default());
     }
@@ -223,6 +256,8 @@ mod tests {
             ("[judge]\nagent = \"a\"\nlimit_seconds = 0\n", ":1: judge: limit_seconds must be"),
             ("[judge]\nafter_seconds = -1\n", ":2: judge.after_seconds: "),
             ("[judge]\nafter = 1\n", ":2: judge.after: unknown field"),
+            ("[delivery]\n\nmax_attempts = 0\n", ":3: delivery.max_attempts: "),
+            ("[delivery]\nretries = 3\n", ":2: delivery.retries: unknown field"),
         ];
         for (text, place) in table {
             fs::write(home.settings(), text).unwrap();
@@ -232,7 +267,7 @@ mod tests {
             assert_eq!(settings.user.broken, Some(told));
         }
         fs::remove_file(home.settings()).unwrap();
-        for table in ["detector", "judge"] {
+        for table in ["detector", "judge", "delivery"] {
             fs::write(project.join(PROJECT_SETTINGS), format!("[{table}]\n")).unwrap();
             let settings = load(&home, &project);
             assert!(settings.project.broken.unwrap().contains(&format!(":1: {table}: unknown field")));

@@ -1,6 +1,7 @@
 //! What an agent has to know and do from its start: recorded before it is started.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use ostler_agents::{Agent, FirstPrompt};
 use ostler_core::beacon::{Beacon, Topic};
@@ -10,8 +11,8 @@ use ostler_protocol::StartupRequest;
 use ostler_screen::SafeText;
 use ostler_store::{NewMessage, NewSession, Store, StoreError, Terms};
 
-use crate::clock;
 use crate::registry::Shared;
+use crate::{clock, settings};
 
 /// Decides which way everything goes, records it, and adds to the arguments what goes there.
 pub(crate) async fn record(
@@ -26,18 +27,23 @@ pub(crate) async fn record(
     let topic = if request.prompt.is_some() { Topic::Assigned } else { Topic::ColdStart };
     let beacon = Beacon { recipient: &session.name, sender: &request.sender, time: &time, topic, id: None };
     let beacon = if request.beacon { beacon.to_string() } else { String::new() };
-    let elsewhere = format!(
-        "Your context is too long to be typed. Run `{} context load` and read what it prints before you begin.",
-        shared.executable.display()
-    );
-    let wanted = Wanted {
-        beacon: &beacon,
-        context: request.context.as_deref(),
-        work: request.prompt.as_deref(),
-        elsewhere: &elsewhere,
-    };
+    let wanted =
+        Wanted { beacon: &beacon, context: request.context.as_deref(), work: request.prompt.as_deref() };
     let first = agent.map_or(FirstPrompt::None, |agent| agent.preset.prompt.first);
-    let pieces = start_plan::plan(Abilities { hook, argument: first != FirstPrompt::None }, wanted);
+    let mut pieces = start_plan::plan(Abilities { hook, argument: first != FirstPrompt::None }, wanted);
+    let (home, cwd) = (shared.home.clone(), PathBuf::from(&session.cwd));
+    let look = tokio::task::spawn_blocking(move || settings::load(&home, &cwd).delivery);
+    let asks = look.await.unwrap_or_default().ack;
+    for piece in &mut pieces {
+        piece.ack &= asks;
+    }
+    for piece in pieces.iter_mut().filter(|piece| piece.way == Way::Argument) {
+        // On a command line nothing is known to keep a text from being a command; in the composer something is.
+        let text = typed(piece, session);
+        if agent.is_some_and(|agent| agent.preset.input.literally(&text) != text) {
+            piece.way = Way::Message;
+        }
+    }
     for piece in pieces.iter().filter(|piece| piece.way == Way::Argument) {
         let flag = agent.and_then(|agent| agent.preset.prompt.flag.as_ref());
         args.extend(flag.filter(|_| first == FirstPrompt::Flag).map(OsString::from));

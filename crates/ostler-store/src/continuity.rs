@@ -1,24 +1,24 @@
 //! What was sent to a session, and context that waits for it.
 
 use ostler_core::Timestamp;
-use ostler_core::continuity::cut;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 use serde_json::json;
 
 use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
 use crate::store::Store;
 
-/// Longest context that waits for a session, in bytes.
-const PENDING: usize = 256 << 10;
-
 /// Context that waits for its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingContext {
+    /// Id of the message that it should have come with.
+    pub message: String,
     /// The text.
     pub text: String,
     /// Since when it waits.
     pub at: Timestamp,
+    /// It is in the agent's instructions file, or about to be.
+    pub in_file: bool,
     /// When the session asked for it last.
     pub loaded: Option<Timestamp>,
 }
@@ -35,46 +35,64 @@ impl Store {
         Ok(bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect())
     }
 
-    /// Lets context wait for a session, in the place of what waited before.
+    /// Lets the context of a message wait for its session, in the place of what waited of it before.
     pub fn set_pending_context(
         &mut self,
         session: &str,
+        message: &str,
         text: &str,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO pending_context (session, at_ms, text) VALUES (?, ?, ?)
+        let sql = "INSERT INTO pending_context (session, message, at_ms, text) VALUES (?, ?, ?, ?)
                    ON CONFLICT DO UPDATE SET at_ms = excluded.at_ms, text = excluded.text, loaded_ms = NULL";
         self.atomically(|transaction| {
-            transaction.execute(sql, params![session, at.0.cast_signed(), cut(text, PENDING)])?;
+            transaction.execute(sql, params![session, message, at.0.cast_signed(), text])?;
             let event = NewEvent {
                 at,
                 session: Some(session.to_owned()),
                 event: "context.pending",
-                details: json!({ "bytes": text.len() }),
+                details: json!({ "id": message, "bytes": text.len() }),
             };
             insert(transaction, &event)
         })
     }
 
-    /// What waits for a session; it goes on waiting.
-    pub fn pending_context(&self, session: &str) -> Result<Option<PendingContext>, StoreError> {
-        let sql = "SELECT text, at_ms, loaded_ms FROM pending_context WHERE session = ?";
-        let time = |ms: i64| Timestamp(ms.cast_unsigned());
-        let found = self.connection.prepare_cached(sql)?.query_row([session], |row| {
-            Ok(PendingContext {
-                text: row.get(0)?,
-                at: time(row.get(1)?),
-                loaded: row.get::<_, Option<i64>>(2)?.map(time),
-            })
-        });
-        Ok(found.optional()?)
+    /// Notes whether what waits of a message is in the agent's instructions file.
+    pub fn put_in_file(&mut self, session: &str, message: &str, in_file: bool) -> Result<(), StoreError> {
+        let sql = "UPDATE pending_context SET in_file = ?3 WHERE session = ?1 AND message = ?2";
+        self.connection.prepare_cached(sql)?.execute(params![session, message, in_file])?;
+        Ok(())
     }
 
-    /// Takes what waits for a session: it waits no more.
-    pub fn take_pending_context(&mut self, session: &str) -> Result<Option<PendingContext>, StoreError> {
-        let found = self.pending_context(session)?;
+    /// What waits for a session, oldest first; it goes on waiting.
+    pub fn pending_context(&self, session: &str) -> Result<Vec<PendingContext>, StoreError> {
+        let sql = "SELECT message, text, at_ms, in_file, loaded_ms FROM pending_context WHERE session = ?
+                   ORDER BY at_ms, message";
+        let time = |ms: i64| Timestamp(ms.cast_unsigned());
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map([session], |row| {
+            Ok(PendingContext {
+                message: row.get(0)?,
+                text: row.get(1)?,
+                at: time(row.get(2)?),
+                in_file: row.get(3)?,
+                loaded: row.get::<_, Option<i64>>(4)?.map(time),
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What came with a message waits no more, nor does what the session has asked for.
+    pub fn end_pending_context(&mut self, session: &str, message: &str) -> Result<(), StoreError> {
+        let sql = "DELETE FROM pending_context WHERE session = ? AND (message = ? OR loaded_ms IS NOT NULL)";
+        self.connection.prepare_cached(sql)?.execute([session, message])?;
+        Ok(())
+    }
+
+    /// Nothing waits for a session any more.
+    pub fn clear_pending_context(&mut self, session: &str) -> Result<(), StoreError> {
         self.connection.execute("DELETE FROM pending_context WHERE session = ?", [session])?;
-        Ok(found)
+        Ok(())
     }
 
     /// Notes that a session asked for its context, and got so many bytes of it.

@@ -2,9 +2,9 @@
 
 use ostler_core::{Proof, Timestamp};
 use rusqlite::{OptionalExtension, Transaction, params};
-use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::counts;
 use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
 use crate::messages::MessageState;
@@ -36,38 +36,7 @@ pub struct LastWrite {
     pub echoes: u32,
 }
 
-/// What became of all messages.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct DeliveryCounts {
-    /// Messages that were sent as prompts.
-    pub sent: u64,
-    /// Those whose text was typed.
-    pub attempted: u64,
-    /// Those that are proven to be taken.
-    pub submitted: u64,
-    /// Of these, those that were typed once.
-    pub first_try: u64,
-    /// Of these, those that were typed more often.
-    pub after_retry: u64,
-    /// Those whose agent confirmed them.
-    pub acknowledged: u64,
-    /// Those whose agent was asked to.
-    pub ack_wanted: u64,
-    /// Those that took another way.
-    pub escalated: u64,
-    /// Those that did not arrive.
-    pub failed: u64,
-    /// Those of which it cannot be told.
-    pub uncertain: u64,
-    /// Those that wait.
-    pub waiting: u64,
-    /// Times a text was typed, over those submitted.
-    pub attempts: u64,
-    /// Milliseconds from sending to submission, over those submitted.
-    pub elapsed_ms: u64,
-}
-
-fn tell(
+pub(crate) fn tell(
     transaction: &Transaction<'_>,
     session: &str,
     event: &'static str,
@@ -99,8 +68,8 @@ impl Store {
             if fresh > 0 {
                 transaction.prepare_cached(sql)?.execute(params![session, message, attempts, enters, mark])?;
             }
-            if write == "body" {
-                tell(transaction, session, "injection.attempted", json!({ "id": message }), at)?;
+            if write == "body" && fresh > 0 {
+                counts::given(transaction, session, message, at)?;
             }
             Ok(())
         })
@@ -152,6 +121,9 @@ impl Store {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
+            if proof >= Proof::Submitted {
+                counts::taken(transaction, session, message, proof == Proof::Acknowledged, at)?;
+            }
             let sql = "UPDATE messages SET proof = ?3,
                          evidence = CASE evidence WHEN '' THEN ?4 ELSE evidence || char(10) || ?4 END,
                          state = CASE WHEN ?5 THEN 'delivered' ELSE state END,
@@ -224,6 +196,7 @@ impl Store {
             let details = json!({ "id": message, "reason": failure, "state": state.as_str() });
             tell(transaction, session, "message.failed", details.clone(), at)?;
             if !raw {
+                counts::add(transaction, state.as_str(), 1)?;
                 tell(transaction, session, "injection.failed", details, at)?;
             }
             Ok(())
@@ -240,6 +213,11 @@ impl Store {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
+            let sql = "SELECT escalated IS NULL FROM messages WHERE session = ? AND id = ?";
+            let mut first = transaction.prepare_cached(sql)?;
+            if first.query_row([session, message], |row| row.get(0)).optional()? == Some(true) {
+                counts::add(transaction, "escalated", 1)?;
+            }
             let sql = "UPDATE messages SET escalated = ?3 WHERE session = ?1 AND id = ?2";
             transaction.prepare_cached(sql)?.execute([session, message, way])?;
             let details = json!({ "id": message, "way": way, "detail": detail });
@@ -267,54 +245,5 @@ impl Store {
             }
             Ok(changed > 0)
         })
-    }
-
-    /// Counts one more of something.
-    pub fn count(&mut self, name: &str) -> Result<(), StoreError> {
-        let sql = "INSERT INTO counters VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1";
-        self.connection.prepare_cached(sql)?.execute([name])?;
-        Ok(())
-    }
-
-    /// Everything that was counted under names that begin so, without that beginning.
-    pub fn counts(&self, begin: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let sql =
-            "SELECT substr(name, length(?1) + 1), value FROM counters WHERE substr(name, 1, length(?1)) = ?1";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let rows =
-            statement.query_map([begin], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// What became of all prompts, or of those of a session.
-    pub fn delivery_counts(&self, session: Option<&str>) -> Result<DeliveryCounts, StoreError> {
-        let sql =
-            "SELECT count(*), coalesce(sum(attempts > 0), 0), coalesce(sum(submitted_ms IS NOT NULL), 0),
-                     coalesce(sum(submitted_ms IS NOT NULL AND attempts <= 1), 0),
-                     coalesce(sum(submitted_ms IS NOT NULL AND attempts > 1), 0),
-                     coalesce(sum(acknowledged_ms IS NOT NULL), 0), coalesce(sum(ack), 0),
-                     coalesce(sum(escalated IS NOT NULL), 0), coalesce(sum(state = 'failed'), 0),
-                     coalesce(sum(state = 'uncertain'), 0), coalesce(sum(state = 'queued'), 0),
-                     coalesce(sum(CASE WHEN submitted_ms IS NOT NULL THEN attempts END), 0),
-                     coalesce(sum(submitted_ms - created_ms), 0)
-                   FROM messages WHERE raw = 0 AND (?1 IS NULL OR session = ?1)";
-        let number = |row: &rusqlite::Row<'_>, index| row.get::<_, i64>(index).map(i64::cast_unsigned);
-        Ok(self.connection.query_row(sql, [session], |row| {
-            Ok(DeliveryCounts {
-                sent: number(row, 0)?,
-                attempted: number(row, 1)?,
-                submitted: number(row, 2)?,
-                first_try: number(row, 3)?,
-                after_retry: number(row, 4)?,
-                acknowledged: number(row, 5)?,
-                ack_wanted: number(row, 6)?,
-                escalated: number(row, 7)?,
-                failed: number(row, 8)?,
-                uncertain: number(row, 9)?,
-                waiting: number(row, 10)?,
-                attempts: number(row, 11)?,
-                elapsed_ms: number(row, 12)?,
-            })
-        })?)
     }
 }

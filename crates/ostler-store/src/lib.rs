@@ -9,6 +9,7 @@
 //! What several machines may share is in [`shared`]: in the same database, or on a server.
 
 mod continuity;
+mod counts;
 mod deliveries;
 mod error;
 mod events;
@@ -20,7 +21,8 @@ mod store;
 mod thread;
 
 pub use continuity::PendingContext;
-pub use deliveries::{DeliveryCounts, Intent, LastWrite};
+pub use counts::DeliveryCounts;
+pub use deliveries::{Intent, LastWrite};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
 pub use messages::{Accepted, Message, MessageState, NewMessage, Terms};

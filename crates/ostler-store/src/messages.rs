@@ -5,6 +5,7 @@ use ostler_core::{Proof, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
+use crate::counts;
 use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
 use crate::store::Store;
@@ -180,7 +181,8 @@ impl Store {
                 let same = body == message.body;
                 return Ok(if same { Accepted::Known(Box::new(known)) } else { Accepted::Conflict });
             }
-            let Terms { raw, sender, priority, mode, ack, expires, way, command } = &message.terms;
+            let way = message.terms.way;
+            let Terms { raw, sender, priority, mode, ack, expires, command, .. } = &message.terms;
             transaction
                 .prepare_cached(
                     "INSERT INTO messages (session, id, seq, body, state, created_ms, raw, sender, priority, mode, ack, \
@@ -209,6 +211,14 @@ impl Store {
                 details: json!({ "id": message.id, "bytes": message.body.len() }),
             };
             insert(transaction, &event)?;
+            if !raw {
+                let wanted = ["sent", "ack_wanted"].into_iter().take(1 + usize::from(*ack));
+                wanted.into_iter().try_for_each(|name| counts::add(transaction, name, 1))?;
+            }
+            // What stands on the command line is given to the agent with its start.
+            if way == Way::Argument {
+                counts::given(transaction, &message.session, &message.id, message.at)?;
+            }
             Ok(Accepted::New)
         })
     }

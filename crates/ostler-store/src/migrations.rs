@@ -130,6 +130,38 @@ const STEPS: &[&str] = &[
     "
     DROP TABLE shared_leases;                       -- versions of cells guard what only one may do
 ",
+    "
+    CREATE TABLE contexts (                         -- for sessions that could not be given them
+        session   TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        message   TEXT NOT NULL,                    -- what it should have come with
+        at_ms     INTEGER NOT NULL,
+        text      TEXT NOT NULL,
+        in_file   INTEGER NOT NULL DEFAULT 0,       -- it is in the agent's instructions file, or about to be
+        loaded_ms INTEGER,                          -- when the session asked for it
+        PRIMARY KEY (session, message)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO contexts SELECT session, '', at_ms, text, 1, loaded_ms FROM pending_context;
+    DROP TABLE pending_context;
+    ALTER TABLE contexts RENAME TO pending_context;
+",
+    "
+    ALTER TABLE messages ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;  -- times it was given to its agent, by whatever way
+    UPDATE messages SET tries = max(attempts, submitted_ms IS NOT NULL);
+    INSERT INTO counters SELECT 'delivery.' || name, value FROM (
+        SELECT 'sent' AS name, count(*) AS value FROM messages WHERE raw = 0
+        UNION ALL SELECT 'attempted', count(*) FROM messages WHERE raw = 0 AND tries > 0
+        UNION ALL SELECT 'submitted', count(*) FROM messages WHERE raw = 0 AND submitted_ms IS NOT NULL
+        UNION ALL SELECT 'first_try', count(*) FROM messages WHERE raw = 0 AND submitted_ms IS NOT NULL AND tries <= 1
+        UNION ALL SELECT 'after_retry', count(*) FROM messages WHERE raw = 0 AND submitted_ms IS NOT NULL AND tries > 1
+        UNION ALL SELECT 'acknowledged', count(*) FROM messages WHERE raw = 0 AND acknowledged_ms IS NOT NULL
+        UNION ALL SELECT 'ack_wanted', count(*) FROM messages WHERE raw = 0 AND ack
+        UNION ALL SELECT 'escalated', count(*) FROM messages WHERE raw = 0 AND escalated IS NOT NULL
+        UNION ALL SELECT 'failed', count(*) FROM messages WHERE raw = 0 AND state = 'failed'
+        UNION ALL SELECT 'uncertain', count(*) FROM messages WHERE raw = 0 AND state = 'uncertain'
+        UNION ALL SELECT 'attempts', coalesce(sum(tries), 0) FROM messages WHERE raw = 0 AND submitted_ms IS NOT NULL
+        UNION ALL SELECT 'elapsed_ms', coalesce(sum(submitted_ms - created_ms), 0) FROM messages WHERE raw = 0
+    ) WHERE value > 0;
+",
 ];
 
 /// Schema version of this build.

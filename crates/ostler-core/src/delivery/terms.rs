@@ -12,7 +12,7 @@ pub enum Mode {
     /// When the agent is at rest.
     #[default]
     WhenIdle,
-    /// At once: an agent at work keeps it for later by itself.
+    /// At once: an agent at work keeps it for later by itself, or takes it into its turn.
     Queue,
     /// At once: what the agent is doing is stopped first.
     Interrupt,
@@ -184,7 +184,7 @@ pub enum Because {
     Told(Witness),
     /// The composer was emptied, and the agent went to work.
     WentToWork,
-    /// The composer was emptied while the agent was at work: it keeps the message for later.
+    /// The composer was emptied while the agent was at work: it keeps the message for later, or takes it into its turn.
     Kept,
     /// The composer was emptied, and the message stands among what was said.
     Echoed,

@@ -91,8 +91,6 @@ pub(crate) struct Actor {
     answering: Option<Answering>,
     /// When the agent last wished for its context.
     wished: Option<Timestamp>,
-    /// What it has to know is in its instructions file.
-    in_file: bool,
     resumable: Resumable,
     /// What a person typed in the moment between a text and its Enter.
     held_keys: HeldKeys,
@@ -185,7 +183,6 @@ impl Actor {
             deliveries: Deliveries::default(),
             answering: None,
             wished: None,
-            in_file: false,
             resumable: Resumable::default(),
             held_keys: HeldKeys::default(),
             why_refused: None,

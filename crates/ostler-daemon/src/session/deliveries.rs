@@ -65,6 +65,8 @@ pub(super) struct Recent {
     pub(super) wants_ack: bool,
     /// Something that was typed has a line like its confirmation: the screen cannot tell whose it is.
     pub(super) quoted: bool,
+    /// When it was asked to confirm its context: the next message is for an agent that knows it.
+    pub(super) asked: Option<Timestamp>,
     /// Who has said so.
     pub(super) told: Vec<Witness>,
 }
@@ -121,6 +123,8 @@ pub(super) struct Deliveries {
     left: VecDeque<Body>,
     pub(super) placeholder: Option<Placeholder>,
     pub(super) policy: Policy,
+    /// How long the confirmation of a context is waited for.
+    pub(super) ack_wait: Duration,
     /// A person is typing, until this moment.
     pub(super) person: Option<Timestamp>,
     /// When somebody else last typed, until the composer is seen empty behind it.
@@ -135,6 +139,8 @@ pub(super) struct Deliveries {
     pub(super) inspecting: bool,
     /// When it was last decided which message is next.
     chosen: Timestamp,
+    /// The confirmation of a context was waited for then.
+    awaits_ack: bool,
     /// Where the cursor was before a text was typed of which it cannot be told what became, if no composer is known:
     /// while it is elsewhere, that text may stand there.
     pub(super) unsure: Option<Prompt>,
@@ -160,6 +166,7 @@ impl Deliveries {
             return held;
         }
         // What the agent is started with comes first; before that nobody knows whose turn it is.
+        self.awaits_ack = self.ack_until().is_some_and(|until| steady < until);
         let given = self.has_given();
         let due = |message: &Waiting| !given || message.mode != Mode::WhenIdle;
         let waiting: Vec<Waiting> = self.waiting(steady).filter(due).collect();
@@ -168,9 +175,15 @@ impl Deliveries {
         self.in_hand
     }
 
-    /// The agent gets something another way, and it is not settled whether it did.
+    /// The agent gets something another way, and it is not settled whether it did; or it has yet to confirm its context.
     pub(super) fn has_given(&self) -> bool {
-        self.open.values().any(|open| open.delivery.is_given())
+        self.awaits_ack || self.open.values().any(|open| open.delivery.is_given())
+    }
+
+    /// How long the confirmation of a context is waited for, if one is.
+    fn ack_until(&self) -> Option<Timestamp> {
+        let asked = self.recent.iter().filter(|recent| recent.wants_ack).filter_map(|recent| recent.asked);
+        asked.max().map(|asked| asked.plus(self.ack_wait))
     }
 
     /// Takes note of a write of an earlier daemon.
@@ -257,7 +270,8 @@ impl Deliveries {
             counts.then_some(at)
         };
         let person = self.person.filter(|_| !self.open.is_empty());
-        self.open.iter().filter_map(due).chain(person).min()
+        let ack = self.ack_until().filter(|until| self.awaits_ack && held.is_none() && *until > self.chosen);
+        self.open.iter().filter_map(due).chain(person).chain(ack).min()
     }
 
     pub(super) fn find(&self, id: &str) -> Option<&Open> {

@@ -10,8 +10,8 @@ mod shared;
 use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Timestamp};
 use ostler_store::{
-    Accepted, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession, PendingContext, Store,
-    StoreError, Terms,
+    Accepted, DeliveryCounts, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession,
+    PendingContext, Store, StoreError, Terms,
 };
 
 fn session(id: &str, name: &str) -> NewSession {
@@ -171,8 +171,70 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
     let again = store.message("s", "n").unwrap().unwrap();
     assert_eq!((again.state, again.seq, again.attempts, again.failure), (MessageState::Queued, 6, 0, None));
     assert_eq!(again.terms.way, Way::Message);
-    let counts = store.delivery_counts(None).unwrap();
+    let counts = store.delivery_counts(Some("s")).unwrap();
     assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 0));
+    let counts = store.delivery_counts(None).unwrap();
+    assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 2));
+}
+
+#[test]
+fn what_is_counted_stays_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("db")).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    let by = |id: &str, seq, way| {
+        let mut message = message(id, seq, "hi");
+        message.terms = Terms { way, ack: id == "hook", ..message.terms };
+        message
+    };
+    for (id, seq, way) in [
+        ("hook", 1, Way::Hook),
+        ("argument", 2, Way::Argument),
+        ("missed", 3, Way::Argument),
+        ("typed", 4, Way::Message),
+        ("failed", 5, Way::Message),
+    ] {
+        store.add_message(&by(id, seq, way)).unwrap();
+    }
+    store.missed("s", "missed", Timestamp(2)).unwrap();
+    for (id, seq) in [("missed", 6), ("typed", 7), ("failed", 8)] {
+        store.begin_write("s", id, &intent("body", seq), Timestamp(3)).unwrap();
+        // The next daemon goes on with the same write.
+        store.begin_write("s", id, &intent("body", seq), Timestamp(4)).unwrap();
+    }
+    for id in ["hook", "argument", "missed", "typed"] {
+        store.prove("s", id, Proof::Submitted, "seen", true, Timestamp(9)).unwrap();
+    }
+    for proof in [Proof::Acknowledged, Proof::Acknowledged] {
+        store.prove("s", "hook", proof, "said", true, Timestamp(10)).unwrap();
+    }
+    store.escalated("s", "failed", "file", "", Timestamp(10)).unwrap();
+    store.escalated("s", "failed", "notification", "", Timestamp(10)).unwrap();
+    store.give_up("s", "failed", MessageState::Failed, "no", Timestamp(11)).unwrap();
+    let all = store.delivery_counts(None).unwrap();
+    let expected = DeliveryCounts {
+        sent: 5,
+        attempted: 5,
+        submitted: 4,
+        first_try: 3,
+        after_retry: 1,
+        acknowledged: 1,
+        ack_wanted: 1,
+        escalated: 1,
+        failed: 1,
+        uncertain: 0,
+        waiting: 0,
+        attempts: 5,
+        elapsed_ms: all.elapsed_ms,
+    };
+    assert_eq!(all, expected);
+    assert_eq!(store.delivery_counts(Some("s")).unwrap(), expected);
+    // Tried again, and forgotten: it was all there once.
+    store.revive("s", "failed", 9, Timestamp(12)).unwrap();
+    assert_eq!(store.delivery_counts(None).unwrap(), DeliveryCounts { waiting: 1, ..expected });
+    store.session_ended("s", &ending(20)).unwrap();
+    store.forget_ended(0).unwrap();
+    assert_eq!(store.delivery_counts(None).unwrap(), expected);
 }
 
 #[test]
@@ -206,23 +268,47 @@ fn damage_and_newer_schemas_are_told_apart() {
 }
 
 #[test]
-fn context_waits_for_its_session_until_it_is_taken() {
+fn context_waits_for_its_session_until_it_got_there() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(&dir.path().join("db")).unwrap();
     store.create_session(&session("s", "one")).unwrap();
-    assert_eq!(store.pending_context("s").unwrap(), None);
-    store.set_pending_context("s", "old", Timestamp(1)).unwrap();
-    store.set_pending_context("s", "new", Timestamp(2)).unwrap();
-    let waiting = PendingContext { text: "new".into(), at: Timestamp(2), loaded: None };
-    assert_eq!(store.pending_context("s").unwrap(), Some(waiting.clone()));
+    assert_eq!(store.pending_context("s").unwrap(), []);
+    store.set_pending_context("s", "a", "old", Timestamp(1)).unwrap();
+    store.set_pending_context("s", "a", "new", Timestamp(2)).unwrap();
+    let long = "b".repeat(1 << 20);
+    store.set_pending_context("s", "b", &long, Timestamp(3)).unwrap();
+    store.put_in_file("s", "b", true).unwrap();
+    let waiting = |message: &str, text: &str, at, in_file| PendingContext {
+        message: message.into(),
+        text: text.into(),
+        at: Timestamp(at),
+        in_file,
+        loaded: None,
+    };
+    assert_eq!(
+        store.pending_context("s").unwrap(),
+        [waiting("a", "new", 2, false), waiting("b", &long, 3, true)]
+    );
+    store.put_in_file("s", "b", false).unwrap();
+    // Another message got there.
+    store.end_pending_context("s", "c").unwrap();
+    assert_eq!(
+        store.pending_context("s").unwrap(),
+        [waiting("a", "new", 2, false), waiting("b", &long, 3, false)]
+    );
+    store.end_pending_context("s", "a").unwrap();
     store.context_loaded("s", 3, Timestamp(7)).unwrap();
-    let loaded = PendingContext { loaded: Some(Timestamp(7)), ..waiting };
-    assert_eq!(store.take_pending_context("s").unwrap(), Some(loaded));
-    assert_eq!(store.take_pending_context("s").unwrap(), None);
+    let loaded = PendingContext { loaded: Some(Timestamp(7)), ..waiting("b", &long, 3, false) };
+    assert_eq!(store.pending_context("s").unwrap(), [loaded]);
+    store.end_pending_context("s", "c").unwrap();
+    assert_eq!(store.pending_context("s").unwrap(), []);
+    store.set_pending_context("s", "a", "again", Timestamp(8)).unwrap();
+    store.clear_pending_context("s").unwrap();
+    assert_eq!(store.pending_context("s").unwrap(), []);
     // It goes with its session.
-    store.set_pending_context("s", "late", Timestamp(8)).unwrap();
+    store.set_pending_context("s", "a", "late", Timestamp(8)).unwrap();
     store.session_ended("s", &ending(9)).unwrap();
     store.forget_ended(0).unwrap();
-    assert_eq!(store.pending_context("s").unwrap(), None);
-    assert!(store.set_pending_context("gone", "x", Timestamp(9)).is_err());
+    assert_eq!(store.pending_context("s").unwrap(), []);
+    assert!(store.set_pending_context("gone", "a", "x", Timestamp(9)).is_err());
 }

@@ -15,7 +15,11 @@ use crate::{client, output};
 /// Names, what they count, and where the count is found.
 const COUNTERS: [(&str, &str, &str); 10] = [
     ("ostler_messages_sent_total", "Prompts that were sent", "sent"),
-    ("ostler_injections_attempted_total", "Prompts whose text was typed", "attempted"),
+    (
+        "ostler_injections_attempted_total",
+        "Prompts that were typed, or given to their agent another way",
+        "attempted",
+    ),
     ("ostler_injections_succeeded_total", "Prompts that are proven to be taken", "submitted"),
     ("ostler_injections_first_try_total", "Prompts that were taken at the first try", "first_try"),
     ("ostler_injections_after_retry_total", "Prompts that were taken after more than one try", "after_retry"),
@@ -26,8 +30,12 @@ const COUNTERS: [(&str, &str, &str); 10] = [
         "ack_wanted",
     ),
     ("ostler_injections_escalated_total", "Prompts that took another way", "escalated"),
-    ("ostler_injections_failed_total", "Prompts that did not arrive", "failed"),
-    ("ostler_injections_uncertain_total", "Prompts of which it cannot be told", "uncertain"),
+    ("ostler_injections_failed_total", "Prompts that were given up; some may be tried again", "failed"),
+    (
+        "ostler_injections_uncertain_total",
+        "Prompts of which it could not be told when they were given up",
+        "uncertain",
+    ),
 ];
 
 pub(crate) fn run(args: &Json) -> Result<ExitCode, CommandError> {
@@ -56,7 +64,7 @@ fn exposition(metrics: &Metrics) -> String {
     #[expect(clippy::cast_precision_loss, reason = "for people and graphs")]
     let mean = |sum: u64| sum as f64 / count("submitted").max(1) as f64;
     let attempts = format!("{:.3}", mean(count("attempts")));
-    add("ostler_injection_attempts_mean", "gauge", "Times a prompt was typed until it was taken", &attempts);
+    add("ostler_injection_attempts_mean", "gauge", "Times a prompt was given until it was taken", &attempts);
     let seconds = format!("{:.3}", mean(count("elapsed_ms")) / 1e3);
     add("ostler_injection_seconds_mean", "gauge", "Time from sending to being taken", &seconds);
     // What never happened is shown as such: a graph begins at zero.

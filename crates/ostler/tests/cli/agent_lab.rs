@@ -18,6 +18,7 @@ command = "stand-in-agent"
 [input]
 interrupt = ["escape"]
 clear = ["ctrl-u"]
+while_working = "queue"
 paste_placeholder = '\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]'
 [composer]
 row = '^│ > '

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::agent_lab::Lab;
+use crate::agent_lab::{Lab, PRESET};
+use crate::support::until;
 
 fn submissions(lab: &Lab) -> Vec<(String, bool)> {
     let taken = lab.log("a").into_iter().filter(|record| record["event"] == "submitted");
@@ -38,6 +39,22 @@ fn an_agent_at_work_can_be_left_to_queue_it() {
         [queued("queued by the agent"), queued("typed at once")],
         "both came while it worked"
     );
+}
+
+#[test]
+fn an_agent_that_takes_it_into_its_turn_is_not_said_to_keep_it() {
+    for (preset, said) in [
+        (PRESET.replace("\"queue\"", "\"steer\""), "the agent takes it into its turn"),
+        (PRESET.replace("while_working = \"queue\"\n", ""), "was emptied while the agent was at work"),
+    ] {
+        let lab = Lab::new();
+        lab.write_preset(&preset);
+        lab.start("a", &[]);
+        lab.deliver("a", "!work 20s first", &[]);
+        let sent = lab.deliver("a", "and this", &["--mode", "queue"]);
+        let evidence = sent["evidence"].to_string();
+        assert!(evidence.contains(said) && !evidence.contains("keeps it"), "{sent}");
+    }
 }
 
 #[test]
@@ -150,4 +167,17 @@ fn an_agent_that_starts_slowly_gets_nothing_before_it_is_ready() {
     let at = |event: &str| log.iter().position(|record| record["event"] == event).unwrap();
     assert!(at("ready") < at("bytes"), "{log:?}");
     assert_eq!(lab.taken("a"), ["good morning"]);
+}
+
+#[test]
+fn an_agent_that_nobody_understands_is_typed_to_when_its_preset_says() {
+    let lab = Lab::new();
+    lab.write_preset("[run]\ncommand = \"stand-in-agent\"\n[startup]\nready_delay_ms = 700\n");
+    let got = lab.home.scratch().join("got");
+    lab.write_agent(&format!("stty raw -echo; printf '~~~'; exec cat > {}\n", got.display()));
+    lab.run(&["start", "standin", "--name", "a"]).ok();
+    let began = std::time::Instant::now();
+    lab.send("a", "hello there", &["--wait", "queued"]).ok();
+    until("it was typed", || std::fs::read_to_string(&got).ok().filter(|got| got.contains("hello there")));
+    assert!(began.elapsed().as_secs() < 25, "without that figure it would be half a minute");
 }

@@ -13,6 +13,7 @@ mod delivery_moments;
 mod delivery_people;
 mod delivery_queue;
 mod delivery_restart;
+mod escalation;
 mod hooks;
 mod hostile;
 mod judge;

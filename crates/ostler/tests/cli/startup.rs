@@ -70,6 +70,8 @@ fn context_and_prompt_reach_every_kind_of_agent_exactly_once() {
         let startup = started["startup"].as_array().unwrap();
         assert_eq!(startup.len(), 2, "{cell}");
         assert!(startup.iter().all(|message| message["proof"] == "submitted"), "{cell}");
+        let counts = lab.home.json(["metrics", "--json"])["deliveries"].clone();
+        assert_eq!((&counts["attempted"], &counts["submitted"]), (&2.into(), &2.into()), "{cell}: {counts}");
     }
 }
 
@@ -117,6 +119,37 @@ fn an_agent_that_does_not_take_its_argument_is_typed_to() {
     lab.write_agent(&format!("exec {} stand-in --log \"$2\"\n", ostler().display()));
     lab.start_with("a", &["--prompt", "Never mind.", "--no-beacon", "--timeout", "60"], &[]).ok();
     assert_eq!(lab.taken("a"), ["Never mind."]);
+}
+
+#[test]
+fn a_prompt_that_reads_like_a_command_is_none() {
+    let preset = PRESET.replace("[input]\n", "[input]\nliteral = { \"/\" = \" \" }\n");
+    let lab = Lab::new();
+    lab.write_preset(&format!("{preset}[prompt]\nfirst = \"arg\"\n"));
+    lab.start_with("a", &["--prompt", "/etc is full", "--no-beacon", "--timeout", "60"], &[]).ok();
+    assert_eq!(lab.taken("a"), [" /etc is full"]);
+    lab.start_with("b", &["--prompt", "/etc is full", "--timeout", "60"], &[]).ok();
+    let log = lab.log("b");
+    assert!(log.iter().all(|record| record["event"] != "bytes"), "behind other words it is none: {log:?}");
+}
+
+#[test]
+fn a_context_that_is_too_long_to_be_typed_arrives_whole() {
+    for (first, hooks) in [("", ""), ("[prompt]\nfirst = \"arg\"\n", ""), ("", HOOKS)] {
+        let lab = Lab::with(&format!("{first}{hooks}"));
+        lab.write_agent(&hooked(&lab));
+        let context = lab.home.scratch().join("context.md");
+        let long = format!("It begins.\n{}It ends.", "Many words about the parser.\n".repeat(20_000));
+        fs::write(&context, &long).unwrap();
+        let options = ["--timeout", "60", "--prompt", "Go.", "--context", context.to_str().unwrap()];
+        lab.start_with("a", &options, &[]).ok();
+        let taken = lab.taken("a");
+        assert_eq!(taken.len(), 2, "{first}{hooks}: {taken:?}");
+        assert!(taken[0].len() < 1_000 && taken[1].ends_with("Go."), "{taken:?}");
+        let file = taken[0].strip_prefix("Read the file ").unwrap().split(" and do").next().unwrap();
+        let text = fs::read_to_string(file).unwrap();
+        assert!(text.contains(&long) && text.contains("please acknowledge"), "{} bytes", text.len());
+    }
 }
 
 #[test]
@@ -229,4 +262,32 @@ fn without_a_name_the_agent_and_the_name_are_chosen() {
     lab.wait(name, "idle");
     lab.wait(second.trim(), "idle");
     lab.run(&["send", second.trim(), "hello", "--timeout", "60"]).ok();
+}
+
+#[test]
+fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
+    let lab = Lab::new();
+    let context = lab.home.scratch().join("context.md");
+    fs::write(&context, "First this.").unwrap();
+    let options = ["--prompt", "Then that.", "--no-wait", "--context", context.to_str().unwrap()];
+    // Longer than anybody has: the prompt comes when the agent has confirmed its context.
+    lab.write_settings("[delivery]\nack_wait_seconds = 3600\n");
+    lab.start_with("a", &options, &[]).ok();
+    lab.await_log("a", "submitted", 1);
+    lab.wait("a", "idle");
+    let waiting = || lab.run(&["messages", "list", "a", "--json"]).ok();
+    until("the prompt waits", || waiting().contains("another message goes first").then_some(()));
+    let id = lab.taken("a")[0].split("[CONTEXT ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert_eq!(lab.count("a", "submitted"), 1);
+    lab.run(&["ack", &id]).ok();
+    lab.await_log("a", "submitted", 2);
+    // Not at all.
+    lab.write_settings("[delivery]\nack_wait_seconds = 0\n");
+    lab.start_with("b", &options, &[]).ok();
+    lab.await_log("b", "submitted", 2);
+    // And nobody need be asked.
+    lab.write_settings("[delivery]\nack = false\nack_wait_seconds = 3600\n");
+    lab.start_with("c", &options, &[]).ok();
+    lab.await_log("c", "submitted", 2);
+    assert!(!lab.taken("c").concat().contains("acknowledge"), "{:?}", lab.taken("c"));
 }

@@ -80,6 +80,7 @@ impl Actor {
             )
             .hint("ostler screen shows it; ostler attach lets you take it back"));
         }
+        self.withdraw(order).await;
         self.give_up(order, MessageState::Failed, "it was dropped on request".into()).await;
         Ok(self.shown(&self.stored(id).await?))
     }

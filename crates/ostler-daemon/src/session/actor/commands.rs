@@ -49,6 +49,7 @@ impl Actor {
             Command::DropMessage { id, answer } => drop(answer.send(self.drop_message(&id).await)),
             Command::Acknowledge { id, answer } => {
                 drop(answer.send(self.acknowledged(&id, "command: ostler ack").await));
+                self.deliver(None).await;
             }
             Command::Keys(bytes) => self.on_keys(&bytes).await,
             Command::Viewer { viewer, size } => {

@@ -111,6 +111,8 @@ impl Actor {
             }
             if let Some(text) = said {
                 self.hear(&text).await;
+                // A message may have waited for a confirmation.
+                self.deliver(None).await;
             }
         }
     }

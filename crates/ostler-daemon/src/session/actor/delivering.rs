@@ -3,12 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use ostler_agents::{Body, Composer, Prompt, Reader};
+use ostler_agents::{Body, Composer, Prompt, Reader, WhileWorking};
 use ostler_core::delivery::{
     Action, Because, Delivery, Event as News, Mode, Sight, Situation, Up, View, Witness, Write,
 };
 use ostler_core::lifecycle::Phase;
-use ostler_core::{Proof, State, Timestamp};
+use ostler_core::queue::Priority;
+use ostler_core::{Proof, State, Timestamp, start_plan};
 use ostler_hold::wire::Request;
 use ostler_store::MessageState;
 
@@ -17,8 +18,10 @@ use crate::clock;
 use crate::session::deliveries::Open;
 use crate::session::{by_file, keys};
 
-/// A program that nobody understands is typed into after this much silence.
+/// A program that nobody understands is typed into after this much silence, unless its preset has another figure.
 const UNRECOGNISED: Duration = Duration::from_secs(30);
+/// And after this much whatever that says.
+const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 /// Steps that one event may lead to.
 const MAX_STEPS: usize = 32;
 
@@ -43,6 +46,7 @@ impl Actor {
         for _ in 0..MAX_STEPS {
             let (wall, steady) = (clock::now(), clock::steady());
             for order in self.deliveries.expired(wall, steady) {
+                self.withdraw(order).await;
                 self.give_up(order, MessageState::Failed, "it was not typed in time".into()).await;
             }
             let situation = self.situation();
@@ -143,8 +147,11 @@ impl Actor {
                     if matches!(up, Up::Uncertain) { MessageState::Uncertain } else { MessageState::Failed };
                 let refused = self.why_refused.take().filter(|_| up == Up::Refused);
                 let reason = refused.unwrap_or_else(|| up.as_str().to_owned());
-                if up != Up::Ended {
-                    self.escalate(order, true).await;
+                match up {
+                    Up::Ended => {}
+                    // Another way could give the agent twice what it has.
+                    Up::Uncertain => self.withdraw(order).await,
+                    _ => self.escalate(order, true).await,
                 }
                 self.give_up(order, state, reason).await;
             }
@@ -194,6 +201,8 @@ impl Actor {
         let limit = self.known.agent.preset.input.paste_limit.map_or(usize::MAX, |limit| limit as usize);
         let raw_only = self.deliveries.policy.raw_only;
         let Some(open) = self.deliveries.open.get_mut(&order) else { return Ok(()) };
+        let context = open.message.terms.priority == Priority::Startup;
+        let limit = if context { limit.min(start_plan::MAX_CONTEXT) } else { limit };
         let text = open.text.as_str();
         // Without brackets every line end would be an Enter.
         let broken = !bracketed && raw_only && text.contains('\n');
@@ -215,7 +224,9 @@ impl Actor {
     pub(super) fn situation(&self) -> Situation {
         let now = clock::steady();
         let (state, ..) = self.described();
-        let quiet = now.since(self.deliveries.changed) >= UNRECOGNISED;
+        let delay = self.known.agent.preset.startup.ready_delay_ms;
+        let delay = delay.map_or(UNRECOGNISED, |ms| Duration::from_millis(ms.into()).min(LONGEST_SILENCE));
+        let quiet = now.since(self.deliveries.changed) >= delay;
         let ruled = self.known.expectations.rules;
         Situation {
             state: if self.watches() { state } else { State::Starting },
@@ -319,7 +330,13 @@ impl Actor {
             Because::WentToWork => {
                 format!("screen: the composer was emptied; {sign}: the agent went to work")
             }
-            Because::Kept => "screen: the agent keeps it for after its turn".into(),
+            Because::Kept => match self.known.agent.preset.input.while_working {
+                Some(WhileWorking::Queue) => "screen: the agent keeps it for after its turn".into(),
+                Some(WhileWorking::Steer) => {
+                    "screen: the composer was emptied; the agent takes it into its turn".into()
+                }
+                None => "screen: the composer was emptied while the agent was at work".into(),
+            },
             Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
             Because::PutBack => {
                 "screen: it stands among what was said, and was put back into the composer".into()
@@ -383,6 +400,7 @@ impl Actor {
         self.log_store(&recorded);
         if let Ok(Some(message)) = recorded {
             self.tell(&message);
+            self.de_escalate(&message).await;
         }
     }
 }

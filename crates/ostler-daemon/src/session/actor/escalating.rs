@@ -1,59 +1,99 @@
 //! Other ways for what an agent has to know, when it cannot be typed.
 
+use std::path::PathBuf;
+
 use ostler_agents::instructions::BlockId;
 use ostler_core::queue::Priority;
+use ostler_store::{Message, PendingContext, Store};
 
 use super::Actor;
+use super::listening::WISH;
 use crate::clock;
-use crate::instructions_file::InstructionsFile;
+use crate::instructions_file::{InstructionsError, InstructionsFile};
 use crate::project::Project;
-
-/// Tries after which the instructions file is used.
-const FILE_AFTER: u32 = 3;
+use crate::session::by_file;
+use crate::session::deliveries::Open;
 
 impl Actor {
-    /// A try has failed: what an agent has to know goes into its instructions file after some.
-    pub(super) async fn escalate(&mut self, order: u64, last: bool) {
-        let Some(open) = self.deliveries.open.get(&order) else { return };
-        let essential = open.message.terms.ack || open.message.terms.priority == Priority::Startup;
-        if !essential || open.message.terms.raw {
+    /// A try has failed: what an agent has to know can be loaded after some, and goes into its instructions file.
+    pub(super) async fn escalate(&self, order: u64, last: bool) {
+        let Some(open) = self.deliveries.open.get(&order).filter(|open| is_essential(open)) else { return };
+        let (id, typed) = (open.message.id.clone(), open.plain.to_string());
+        if open.delivery.attempts() < self.known.delivery.file_after.get() && !last {
             return;
         }
-        let (id, text) = (open.message.id.clone(), open.plain.to_string());
-        let due = open.delivery.attempts() >= FILE_AFTER || last;
-        if due && !self.in_file {
-            let (session, context, at) = (self.record.start.id.clone(), text.clone(), clock::now());
-            let kept =
-                self.shared.store.run(move |store| store.set_pending_context(&session, &context, at)).await;
-            self.log_store(&kept);
-            self.in_file = self.put_block(&id, text).await;
+        let (session, message, at) = (self.record.start.id.clone(), id.clone(), clock::now());
+        let kept = self
+            .shared
+            .store
+            .run(move |store| {
+                let waiting = store.pending_context(&session)?;
+                if let Some(known) = waiting.iter().find(|waiting| waiting.message == message) {
+                    return Ok((known.in_file, waiting));
+                }
+                let body = store.message_body(&session, &message)?.unwrap_or_default();
+                store.set_pending_context(&session, &message, &String::from_utf8_lossy(&body), at)?;
+                Ok((false, waiting))
+            })
+            .await;
+        self.log_store(&kept);
+        let Ok((in_file, waiting)) = kept else { return };
+        if !in_file {
+            self.put_block(&id, typed, &waiting).await;
         }
-        if last {
+        if last && self.known.delivery.notify {
             let detail = "context is available: ostler context load".to_owned();
             self.tell_escalation(&id, "notification", detail).await;
         }
     }
 
-    async fn put_block(&mut self, id: &str, text: String) -> bool {
-        let Some(file) = self.known.agent.preset.instructions.clone() else { return false };
-        let Ok(block) = BlockId::new(&self.record.start.id) else { return false };
-        let cwd = std::path::PathBuf::from(&self.record.start.cwd);
+    /// Puts a text into the instructions file, behind those of other messages that are there.
+    async fn put_block(&self, id: &str, text: String, waiting: &[PendingContext]) {
+        let mut texts = self.in_file(waiting);
+        texts.push(text);
+        // Before it is there, so that it is taken out again whatever happens meanwhile.
+        self.note_in_file(id, true).await;
+        match self.write_block(texts).await {
+            Some(path) => self.tell_escalation(id, "file", path).await,
+            None => self.note_in_file(id, false).await,
+        }
+    }
+
+    /// What of this is in the instructions file: the texts, or where they are.
+    fn in_file(&self, waiting: &[PendingContext]) -> Vec<String> {
+        let there = waiting.iter().filter(|waiting| waiting.in_file);
+        let pointer = |id: &str| by_file::find(self.dir.path(), id).map(|pointer| pointer.to_string());
+        there.map(|waiting| pointer(&waiting.message).unwrap_or_else(|| waiting.text.clone())).collect()
+    }
+
+    /// Puts these texts into the instructions file, in the place of what was there; nothing if there are none.
+    async fn write_block(&self, texts: Vec<String>) -> Option<String> {
+        let file = self.known.agent.preset.instructions.clone()?;
+        let block = BlockId::new(&self.record.start.id).ok()?;
+        let cwd = PathBuf::from(&self.record.start.cwd);
         let put = move || {
             let file = InstructionsFile::new(&Project::of(&cwd).root, &file);
-            let path = file.path();
-            file.put(&block, &text).map(|_| path)
+            if texts.is_empty() {
+                file.remove(Some(&block))?;
+            } else {
+                let texts: Vec<&str> = texts.iter().map(|text| text.trim_end()).collect();
+                file.put(&block, &texts.join("\n\n"))?;
+            }
+            Ok::<_, InstructionsError>(file.path().display().to_string())
         };
-        match tokio::task::spawn_blocking(put).await {
-            Ok(Ok(path)) => {
-                self.tell_escalation(id, "file", path.display().to_string()).await;
-                true
-            }
-            Ok(Err(error)) => {
-                tracing::warn!(session = %self.record.start.name, %error, "the instructions file is not used");
-                false
-            }
-            Err(_) => false,
-        }
+        tokio::task::spawn_blocking(put).await.ok()?.map_or_else(
+            |error| {
+                tracing::warn!(session = %self.record.start.name, %error, "the instructions file is not changed");
+                None
+            },
+            Some,
+        )
+    }
+
+    async fn note_in_file(&self, id: &str, in_file: bool) {
+        let (session, id) = (self.record.start.id.clone(), id.to_owned());
+        let noted = self.shared.store.run(move |store| store.put_in_file(&session, &id, in_file)).await;
+        self.log_store(&noted);
     }
 
     async fn tell_escalation(&self, id: &str, way: &'static str, detail: String) {
@@ -62,23 +102,59 @@ impl Actor {
         self.log_store(&told);
     }
 
-    /// A message got through: what is in the instructions file is not needed any more.
-    pub(super) async fn de_escalate(&mut self) {
-        if !std::mem::take(&mut self.in_file) {
-            return;
-        }
-        let (Some(file), Ok(block)) =
-            (self.known.agent.preset.instructions.clone(), BlockId::new(&self.record.start.id))
-        else {
-            return;
-        };
-        let cwd = std::path::PathBuf::from(&self.record.start.cwd);
-        let remove = move || InstructionsFile::new(&Project::of(&cwd).root, &file).remove(Some(&block));
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(remove).await {
-            tracing::warn!(session = %self.record.start.name, %error, "our block stays in the instructions file");
-        }
-        let session = self.record.start.id.clone();
-        let taken = self.shared.store.run(move |store| store.take_pending_context(&session)).await;
-        self.log_store(&taken);
+    /// A message got through: what is in the instructions file is not needed any more, and what came with the message
+    /// waits no more. What was given up with another one does, until the agent has asked for it.
+    pub(super) async fn de_escalate(&self, message: &Message) {
+        let Some(waiting) = self.waiting_context().await else { return };
+        // The context that the agent wished for had in it what waited then.
+        let wished = message.terms.sender == WISH;
+        let ends = |one: &&PendingContext| one.message == message.id || (wished && one.at <= message.created);
+        let mut ended: Vec<String> = waiting.iter().filter(ends).map(|one| one.message.clone()).collect();
+        ended.push(message.id.clone());
+        self.take_back(&waiting, ended, |_| false).await;
     }
+
+    /// The agent may have a message, or nobody wants it to: nothing of it goes another way.
+    pub(super) async fn withdraw(&self, order: u64) {
+        let Some(open) = self.deliveries.open.get(&order).filter(|open| is_essential(open)) else { return };
+        let id = open.message.id.clone();
+        let Some(waiting) = self.waiting_context().await else { return };
+        if waiting.iter().any(|waiting| waiting.message == id) {
+            self.take_back(&waiting, vec![id.clone()], |waiting| waiting.message != id).await;
+        }
+    }
+
+    /// What waits for the session, if anything does.
+    async fn waiting_context(&self) -> Option<Vec<PendingContext>> {
+        let session = self.record.start.id.clone();
+        let waiting = self.shared.store.run(move |store| store.pending_context(&session)).await;
+        self.log_store(&waiting);
+        waiting.ok().filter(|waiting| !waiting.is_empty())
+    }
+
+    /// Leaves in the instructions file only what stays, and ends the waiting of some.
+    async fn take_back(
+        &self,
+        waiting: &[PendingContext],
+        ended: Vec<String>,
+        stays: impl Fn(&PendingContext) -> bool,
+    ) {
+        let (staying, gone): (Vec<_>, Vec<_>) =
+            waiting.iter().filter(|one| one.in_file).cloned().partition(|one| stays(one));
+        let out = gone.is_empty() || self.write_block(self.in_file(&staying)).await.is_some();
+        let out = gone.into_iter().filter(|_| out).map(|one| one.message).collect::<Vec<_>>();
+        let session = self.record.start.id.clone();
+        let record = move |store: &mut Store| {
+            out.iter().try_for_each(|message| store.put_in_file(&session, message, false))?;
+            ended.iter().try_for_each(|message| store.end_pending_context(&session, message))
+        };
+        let recorded = self.shared.store.run(record).await;
+        self.log_store(&recorded);
+    }
+}
+
+/// Whether an agent has to know it, by whatever way. What it asked for itself it can ask for again.
+fn is_essential(open: &Open) -> bool {
+    let terms = &open.message.terms;
+    !terms.raw && terms.sender != WISH && (terms.ack || terms.priority == Priority::Startup)
 }

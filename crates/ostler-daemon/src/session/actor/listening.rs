@@ -65,9 +65,12 @@ impl Actor {
         }
         self.wished = Some(clock::steady());
         let cwd = self.record.start.cwd.clone();
-        let found = context::assembled(&self.shared, cwd.as_ref(), None, None, "").await;
+        let session = Some(self.record.start.id.as_str());
+        let found = context::for_session(&self.shared, session, cwd.as_ref(), None, None).await;
+        let found =
+            found.inspect_err(|error| tracing::warn!(%error, "what waits for the session cannot be read"));
         let unknown = || "Nothing is known of this project yet.".to_owned();
-        let text = if found.text.is_empty() { unknown() } else { found.text };
+        let text = found.map(|found| found.text).ok().filter(|text| !text.is_empty()).unwrap_or_else(unknown);
         let (queued, _) = oneshot::channel();
         let (settled, _) = oneshot::channel();
         let command = SendCommand {
@@ -83,6 +86,6 @@ impl Actor {
 }
 
 /// Who sends a context that the agent wished for.
-const WISH: &str = "context";
+pub(super) const WISH: &str = "context";
 /// How long a wish is taken to be the same one.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);

@@ -8,6 +8,7 @@ use ostler_agents::Body;
 use ostler_core::delivery::{Delivery, Event as News, Mode, Policy, Write};
 use ostler_core::detector::Event;
 use ostler_core::lifecycle::Phase;
+use ostler_core::queue::Priority;
 use ostler_core::start_plan::Way;
 use ostler_core::typing::{self, Answer, Failure, Frame, Settled};
 use ostler_core::{Proof, Timestamp};
@@ -222,7 +223,7 @@ impl Actor {
                 }
                 self.tell(&message);
                 if proof >= Proof::Submitted {
-                    self.de_escalate().await;
+                    self.de_escalate(&message).await;
                 }
             }
             Ok(None) => {}
@@ -437,8 +438,10 @@ impl Actor {
             raw_only: self.record.start.agent.is_some(),
             has_composer,
             can_clear: !input.clear.is_empty(),
+            max_attempts: self.known.delivery.max_attempts.get(),
             ..Policy::default()
         };
+        self.deliveries.ack_wait = Duration::from_secs(self.known.delivery.ack_wait_seconds.into());
         for open in self.deliveries.open.values_mut() {
             open.delivery.configure(self.deliveries.policy);
             open.learn(input);
@@ -473,7 +476,18 @@ pub(crate) fn with_request(text: &SafeText, id: &str) -> SafeText {
 
 pub(super) fn recent(message: &Message, body: Body) -> Recent {
     let wants_ack = message.terms.ack && message.proof < Proof::Acknowledged;
-    Recent { id: message.id.clone(), body, state: message.state, wants_ack, quoted: false, told: Vec::new() }
+    let context = wants_ack && message.terms.priority == Priority::Startup;
+    let ago = |at| clock::steady().minus(clock::now().since(at));
+    let asked = message.submitted.filter(|_| context).map(ago);
+    Recent {
+        id: message.id.clone(),
+        body,
+        state: message.state,
+        wants_ack,
+        quoted: false,
+        asked,
+        told: Vec::new(),
+    }
 }
 
 fn agreed(terms: SendTerms) -> Terms {

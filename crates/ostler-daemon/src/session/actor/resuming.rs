@@ -41,11 +41,9 @@ impl Actor {
                 taken.push((message, body));
             }
             let numbers = (store.last_seq(&id)?, store.last_input(&id)?, store.last_prompt_write(&id)?);
-            Ok((numbers, open, taken, store.pending_context(&id)?.is_some()))
+            Ok((numbers, open, taken))
         };
-        let ((last_order, last_input, last_write), open, taken, in_file) =
-            self.shared.store.run(load).await?;
-        self.in_file = in_file;
+        let ((last_order, last_input, last_write), open, taken) = self.shared.store.run(load).await?;
         self.deliveries.composer_seen = recovered;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
