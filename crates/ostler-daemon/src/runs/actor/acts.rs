@@ -199,12 +199,11 @@ impl RunActor {
             settled(stops).await;
             let exclude = exclude(&shared, &cwd);
             let before = before.and_then(|number| seen(&shared, &id, number));
-            // In this order: what comes in between is told twice, and not never.
-            let tree = look(&shared, &id, &cwd, &exclude, act.step).await;
-            let changes = match &before {
-                Some(before) => ostler_work::changes(&cwd, before, &exclude, Limits::default()).await.ok(),
-                None => None,
+            let changes = async {
+                ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
             };
+            // At the same time: each asks git several times, and who could write meanwhile has ended or rests.
+            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, &exclude, act.step));
             let changes = changes.filter(tells).map(|changes| Changes {
                 created: changes.created,
                 modified: changes.updated,
