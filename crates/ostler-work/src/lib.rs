@@ -28,5 +28,5 @@ pub mod worktree;
 pub use exclude::Exclude;
 pub use git::GitError;
 pub use kept::{Keep, Kept};
-pub use observe::{Changes, Limits, ObserveError, Renamed, Snapshot, changes, snapshot};
+pub use observe::{Changes, Limits, ObserveError, Observed, Renamed, Snapshot, changes, snapshot};
 pub use process::{End, end_marked};

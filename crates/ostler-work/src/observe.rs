@@ -14,7 +14,7 @@ use crate::git::{GitError, Repository};
 use crate::names;
 use crate::print::{Print, Reader};
 use crate::tree;
-use repositories::Heads;
+use repositories::{Heads, Survey};
 
 /// How far observing goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +86,15 @@ pub struct Renamed {
     pub to: String,
 }
 
+/// What came of a look at a tree that was looked at before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// What has changed.
+    pub changes: Changes,
+    /// What the tree is like now. Whatever is not among the changes is among those of the next look.
+    pub now: Snapshot,
+}
+
 /// Why a tree could not be observed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
@@ -140,8 +149,18 @@ async fn git_snapshot(
     limits: Limits,
 ) -> Result<Snapshot, ObserveError> {
     let survey = repositories::survey(repository, None, exclude).await?;
-    let mut paths: Vec<String> = survey.differences.into_keys().collect();
-    let mut notes = survey.notes;
+    of_survey(repository, &survey, &BTreeMap::new(), limits).await
+}
+
+/// What a repository is like by a survey of where it stands now. Prints that are `known` may spare the reading.
+async fn of_survey(
+    repository: &Repository,
+    survey: &Survey,
+    known: &BTreeMap<String, Option<Print>>,
+    limits: Limits,
+) -> Result<Snapshot, ObserveError> {
+    let mut paths: Vec<String> = survey.differences.keys().cloned().collect();
+    let mut notes = survey.notes.clone();
     let mut cut = None;
     if paths.len() > limits.files {
         paths.sort_by_cached_key(|path| names::unescaped(path));
@@ -152,39 +171,56 @@ async fn git_snapshot(
             limits.files
         ));
     }
-    let wanted = paths.into_iter().map(|path| (path, None)).collect();
+    let with_known = |path: String| {
+        let print = known.get(&path).cloned().flatten();
+        (path, print)
+    };
+    let wanted = paths.into_iter().map(with_known).collect();
     let differing = read_prints(repository.top().to_owned(), wanted, limits.hashed).await?;
-    let seen = Seen::Git { heads: survey.heads, differing };
+    let seen = Seen::Git { heads: survey.heads.clone(), differing };
     Ok(Snapshot { root: names::escaped(repository.top()), seen, cut, notes })
 }
 
-/// Looks again after the attempt. `dir` and `exclude` are those of the snapshot.
+/// Looks again after the attempt. `dir` and `exclude` are those of the snapshot. What has changed and what there is now
+/// come from one look, so that nothing falls between two.
 pub async fn changes(
     dir: &Path,
     before: &Snapshot,
     exclude: &Exclude,
     limits: Limits,
-) -> Result<Changes, ObserveError> {
+) -> Result<Observed, ObserveError> {
     let root = names::unescaped(&before.root);
     let below = canonical(dir)?.strip_prefix(&root).map(Path::to_owned).unwrap_or_default();
-    let mut changes = match &before.seen {
+    let cut = before.cut.as_deref();
+    let Observed { mut changes, now } = match &before.seen {
         Seen::Git { heads, differing } => {
             if !crate::git::is_top(&root) {
                 return Err(ObserveError::RepositoryGone(root));
             }
             let repository = Repository::open(root).await?;
-            compare::with_git(&repository, heads, differing, before.cut.as_deref(), exclude, limits).await?
+            compare::with_git(&repository, heads, differing, cut, exclude, limits).await?
         }
         Seen::Tree { files } => {
+            // A repository that was made meanwhile is looked at as one from now on. What comes in between is told
+            // twice, and not never.
+            let made = match Repository::around(dir).await {
+                Ok(None) => None,
+                Ok(Some(_)) | Err(_) => Some(snapshot(dir, exclude, limits).await?),
+            };
             let found = survey_tree(root, exclude.clone(), limits, files.clone()).await?;
-            compare::trees(files, &found, before.cut.as_deref())
+            let changes = compare::trees(files, &found, cut);
+            let now = made.unwrap_or_else(|| {
+                let seen = Seen::Tree { files: found.files };
+                Snapshot { root: before.root.clone(), seen, cut: found.cut, notes: found.notes }
+            });
+            Observed { changes, now }
         }
     };
     changes.notes.splice(0..0, before.notes.iter().cloned());
     let mut seen = std::collections::BTreeSet::new();
     changes.notes.retain(|note| seen.insert(note.clone()));
     compare::seen_from(&below, &mut changes);
-    Ok(changes)
+    Ok(Observed { changes, now })
 }
 
 fn canonical(dir: &Path) -> Result<PathBuf, ObserveError> {

@@ -11,7 +11,7 @@ use ostler_core::{Timestamp, Usage};
 use ostler_hold::create_private;
 use ostler_protocol::{CheckInfo, OsText, PromptInfo, RunRequest};
 use ostler_store::shared::LARGEST;
-use ostler_work::{Exclude, Limits, Snapshot};
+use ostler_work::{Changes, Exclude, Limits, Observed, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::registry::Shared;
@@ -198,6 +198,31 @@ pub(super) async fn look(
     let snapshot = ostler_work::snapshot(cwd, exclude, Limits::default()).await;
     let snapshot =
         snapshot.inspect_err(|error| tracing::warn!(run = id, %error, "the tree is not observed")).ok()?;
+    keep(shared, id, snapshot, number).await
+}
+
+/// Looks at the tree again, and keeps what was seen under this number: what has changed since, if that can be told.
+pub(super) async fn look_again(
+    shared: &Shared,
+    id: &str,
+    cwd: &Path,
+    before: Option<u32>,
+    number: u32,
+) -> (Option<Changes>, Option<u32>) {
+    let exclude = exclude(shared, cwd);
+    let Some(before) = before.and_then(|number| seen(shared, id, number)) else {
+        return (None, look(shared, id, cwd, &exclude, number).await);
+    };
+    match ostler_work::changes(cwd, &before, &exclude, Limits::default()).await {
+        Ok(Observed { changes, now }) => (Some(changes), keep(shared, id, now, number).await),
+        Err(error) => {
+            tracing::warn!(run = id, %error, "what has changed is not known");
+            (None, look(shared, id, cwd, &exclude, number).await)
+        }
+    }
+}
+
+async fn keep(shared: &Shared, id: &str, snapshot: Snapshot, number: u32) -> Option<u32> {
     let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));
     let write = move || put(&file, &serde_json::to_vec(&snapshot)?);
     let written = tokio::task::spawn_blocking(write).await.map_err(std::io::Error::other).flatten();
@@ -211,7 +236,7 @@ pub(super) async fn look(
 }
 
 /// What was seen of the tree.
-pub(super) fn seen(shared: &Shared, id: &str, number: u32) -> Option<Snapshot> {
+fn seen(shared: &Shared, id: &str, number: u32) -> Option<Snapshot> {
     let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));
     std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok())
 }

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::repositories::{self, Difference, Heads, Status};
-use super::{Changes, Limits, ObserveError, Renamed, read_prints};
+use super::repositories::{self, Difference, Heads, Status, Survey};
+use super::{
+    Changes, Limits, ObserveError, Observed, Renamed, Seen, Snapshot, git_snapshot, of_survey, read_prints,
+};
 use crate::exclude::Exclude;
 use crate::git::Repository;
 use crate::names;
@@ -59,12 +61,41 @@ pub(super) async fn with_git(
     cut: Option<&str>,
     exclude: &Exclude,
     limits: Limits,
+) -> Result<Observed, ObserveError> {
+    let mut survey = repositories::survey(repository, Some(heads), exclude).await?;
+    let now = if survey.heads == *heads {
+        of_survey(repository, &survey, differing, limits).await?
+    } else {
+        // It stands elsewhere than before, and what differs from there is another question. What comes in between is
+        // told twice, and not never.
+        let now = git_snapshot(repository, exclude, limits).await?;
+        survey = repositories::survey(repository, Some(heads), exclude).await?;
+        now
+    };
+    let changes = since(repository, heads, differing, cut, survey, &now, limits).await?;
+    Ok(Observed { changes, now })
+}
+
+/// What a survey says has changed since repositories stood there.
+async fn since(
+    repository: &Repository,
+    heads: &Heads,
+    differing: &BTreeMap<String, Option<Print>>,
+    cut: Option<&str>,
+    survey: Survey,
+    now: &Snapshot,
+    limits: Limits,
 ) -> Result<Changes, ObserveError> {
-    let survey = repositories::survey(repository, Some(heads), exclude).await?;
     let mut changes = Changes { notes: survey.notes, ..Changes::default() };
     // What differed before is compared by its print; all else stood as in the commit.
-    let wanted = differing.iter().map(|(path, print)| (path.clone(), print.clone())).collect();
-    let now = read_prints(repository.top().to_owned(), wanted, limits.hashed).await?;
+    let printed = |path: &String| match &now.seen {
+        Seen::Git { differing, .. } => differing.get(path),
+        Seen::Tree { .. } => None,
+    };
+    let (there, left): (Vec<_>, Vec<_>) = differing.iter().partition(|(path, _)| printed(path).is_some());
+    let wanted = left.into_iter().map(|(path, print)| (path.clone(), print.clone())).collect();
+    let mut now = read_prints(repository.top().to_owned(), wanted, limits.hashed).await?;
+    now.extend(there.into_iter().filter_map(|(path, _)| Some((path.clone(), printed(path)?.clone()))));
     let paths: BTreeSet<&String> = survey.differences.keys().chain(differing.keys()).collect();
     for path in paths.into_iter().filter(|path| is_known(path, &[cut])) {
         match (differing.get(path), survey.differences.get(path)) {

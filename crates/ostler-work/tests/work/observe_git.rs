@@ -269,7 +269,7 @@ async fn paths_are_those_of_the_directory_of_the_task() {
     let snapshot = snapshot_of(&dir).await;
     project.write("dir/new", "x");
     project.write("a", "other\n");
-    let changes = ostler_work::changes(&dir, &snapshot, &exclude(), Limits::default()).await.unwrap();
+    let changes = ostler_work::changes(&dir, &snapshot, &exclude(), Limits::default()).await.unwrap().changes;
     assert_eq!(shown(&changes), "+new ~../a");
 }
 
@@ -307,7 +307,8 @@ async fn a_linked_work_tree_is_a_repository() {
     project.git(["worktree", "add", "--quiet", tree.to_str().unwrap()]);
     let snapshot = snapshot_of(&tree).await;
     fs::write(tree.join("a"), "other\n").unwrap();
-    let changes = ostler_work::changes(&tree, &snapshot, &exclude(), Limits::default()).await.unwrap();
+    let changes =
+        ostler_work::changes(&tree, &snapshot, &exclude(), Limits::default()).await.unwrap().changes;
     assert_eq!(shown(&changes), "~a");
 }
 
@@ -398,7 +399,8 @@ async fn more_than_the_limit_is_said_and_not_guessed() {
     let snapshot = ostler_work::snapshot(project.dir.path(), &exclude(), limits).await.unwrap();
     project.write("f05", "y");
     project.write("f15", "y");
-    let changes = ostler_work::changes(project.dir.path(), &snapshot, &exclude(), limits).await.unwrap();
+    let changes =
+        ostler_work::changes(project.dir.path(), &snapshot, &exclude(), limits).await.unwrap().changes;
     assert_eq!(shown(&changes), "~f05");
     assert!(changes.notes.iter().any(|note| note.contains("only the first 10 files")), "{changes:?}");
 }

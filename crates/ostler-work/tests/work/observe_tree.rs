@@ -71,13 +71,15 @@ async fn what_is_beyond_the_limits_is_said_and_not_guessed() {
     project.write("d0-", "y");
     project.write("d0/a", "new, and pushes another one over the limit");
     project.write("d2/f5", "y");
-    let changes = ostler_work::changes(project.dir.path(), &snapshot, &exclude(), limits).await.unwrap();
+    let changes =
+        ostler_work::changes(project.dir.path(), &snapshot, &exclude(), limits).await.unwrap().changes;
     assert_eq!(shown(&changes), "+d0/a ~d0- ~d0/f5");
     assert!(changes.notes.iter().any(|note| note.contains("first 15 files")), "{changes:?}");
 
     let limits = Limits { depth: 3, ..Limits::default() };
     let snapshot = ostler_work::snapshot(project.dir.path(), &exclude(), limits).await.unwrap();
-    let changes = ostler_work::changes(project.dir.path(), &snapshot, &exclude(), limits).await.unwrap();
+    let changes =
+        ostler_work::changes(project.dir.path(), &snapshot, &exclude(), limits).await.unwrap().changes;
     assert_eq!(changes.notes, ["1 directories deeper than 3 were not looked at"]);
 }
 

@@ -69,7 +69,10 @@ impl Project {
     }
 
     pub(crate) async fn changes(&self, before: &Snapshot) -> Changes {
-        ostler_work::changes(self.dir.path(), before, &exclude(), Limits::default()).await.unwrap()
+        let seen =
+            ostler_work::changes(self.dir.path(), before, &exclude(), Limits::default()).await.unwrap();
+        assert_eq!(seen.now, self.snapshot().await, "what there is now is what a fresh look finds");
+        seen.changes
     }
 }
 

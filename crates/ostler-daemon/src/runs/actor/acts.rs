@@ -6,14 +6,13 @@ use ostler_core::run::{Act, AgentId, Changes, Context, Event, Stop};
 use ostler_core::{Proof, SessionName, State, Timestamp};
 use ostler_protocol::{MessageInfo, OsText, SendTerms, StartRequest, StartupRequest};
 use ostler_store::Session;
-use ostler_work::Limits;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::super::checks;
 use super::super::helper::{self, Question};
 use super::super::minder::{Given, News, mind};
-use super::super::record::{environment, exclude, look, seen, short};
+use super::super::record::{environment, look_again, short};
 use super::{BACKLOG, Back, GRACE_MS, Minded, RunActor};
 use crate::registry::Shared;
 use crate::session::{Command as SessionCommand, SendCommand, SessionHandle};
@@ -197,13 +196,7 @@ impl RunActor {
         let stops = std::mem::take(&mut self.stops);
         self.works.spawn(async move {
             settled(stops).await;
-            let exclude = exclude(&shared, &cwd);
-            let before = before.and_then(|number| seen(&shared, &id, number));
-            let changes = async {
-                ostler_work::changes(&cwd, before.as_ref()?, &exclude, Limits::default()).await.ok()
-            };
-            // At the same time: each asks git several times, and who could write meanwhile has ended or rests.
-            let (changes, tree) = tokio::join!(changes, look(&shared, &id, &cwd, &exclude, act.step));
+            let (changes, tree) = look_again(&shared, &id, &cwd, before, act.step).await;
             let changes = changes.filter(tells).map(|changes| Changes {
                 created: changes.created,
                 modified: changes.updated,
