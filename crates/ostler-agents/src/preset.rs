@@ -172,7 +172,7 @@ pub struct ConfigDir {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Input {
-    /// Escape cancels the request under way.
+    /// Escape cancels the request under way: a composer that is emptied by it is not emptied while the agent works.
     pub escape_cancels: bool,
     /// Keys that stop a turn.
     pub interrupt: Vec<String>,
@@ -207,6 +207,13 @@ impl Default for Input {
             literal: BTreeMap::new(),
             closing: BTreeMap::new(),
         }
+    }
+}
+
+impl Input {
+    /// Whether a key stops a turn.
+    pub fn stops(&self, key: &str) -> bool {
+        (key == "escape" && self.escape_cancels) || self.interrupt.iter().any(|other| other == key)
     }
 }
 

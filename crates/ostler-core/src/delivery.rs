@@ -309,6 +309,19 @@ impl Delivery {
         }
     }
 
+    /// Keys are being typed: what is next when they are, and until when.
+    fn await_keys(&mut self, event: Event, typed: Stage, until: Timestamp) -> Vec<Action> {
+        match event {
+            Event::Typed => {
+                self.stage = typed;
+                self.deadline = Some(until);
+                Vec::new()
+            }
+            Event::Refused => self.give(Up::Refused),
+            _ => Vec::new(),
+        }
+    }
+
     /// It is proven that nothing of the text is there.
     fn missing(&mut self, now: Timestamp) -> Vec<Action> {
         self.proof = Proof::Queued;

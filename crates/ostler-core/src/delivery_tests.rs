@@ -281,6 +281,21 @@ fn a_part_of_our_own_text_is_cleared_and_nothing_else() {
 }
 
 #[test]
+fn a_turn_is_not_stopped_to_empty_the_composer() {
+    let stops = Policy { clear_stops: true, ..policy() };
+    let part = view(State::Working, Sight::Part);
+    let mut delivery = written();
+    delivery.configure(stops);
+    assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, part)]), []);
+    assert_eq!(delivery.shut(), Some(Shut::Working));
+    let rested = [(60_000, Event::Looked, view(State::Idle, Sight::Part))];
+    assert_eq!(play(&mut delivery, &rested), [(60_000, Action::Type(Write::Clear))]);
+
+    let mut other = written();
+    assert_eq!(play(&mut other, &[(5_010, Event::Looked, part)]), [(5_010, Action::Type(Write::Clear))]);
+}
+
+#[test]
 fn an_earlier_message_that_came_back_is_cleared_first() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
     let earlier = view(State::Idle, Sight::Earlier);

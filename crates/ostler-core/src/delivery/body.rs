@@ -75,8 +75,8 @@ impl Delivery {
                 self.stage = Stage::Looking { since: now, inspecting: false };
                 self.look(now, false, Event::Looked, view, now)
             }
-            Sight::Part if self.attempts > 0 => self.begin_clearing(now),
-            Sight::Earlier => self.begin_clearing(now),
+            Sight::Part if self.attempts > 0 => self.begin_clearing(view, now),
+            Sight::Earlier => self.begin_clearing(view, now),
             // Where no composer is known, it may be the question that the text answers.
             Sight::Ours | Sight::Part if self.policy.has_composer => {
                 self.shut = Some(Shut::Draft);
@@ -131,15 +131,8 @@ impl Delivery {
     ) -> Vec<Action> {
         let waiting = Stage::Waiting { not_before: Timestamp(0) };
         let Some(typed) = typed else {
-            match event {
-                Event::Typed => {
-                    self.stage = Stage::Interrupting { typed: Some(now) };
-                    self.deadline = Some(now.plus(self.policy.interrupt));
-                }
-                Event::Refused => return self.give(Up::Refused),
-                _ => {}
-            }
-            return Vec::new();
+            let typed = Stage::Interrupting { typed: Some(now) };
+            return self.await_keys(event, typed, now.plus(self.policy.interrupt));
         };
         let rested = view.situation.admits(Mode::WhenIdle).is_ok();
         if rested || now >= typed.plus(self.policy.interrupt) {
@@ -209,7 +202,7 @@ impl Delivery {
                 self.stage = Stage::Looking { since, inspecting: true };
                 vec![Action::Inspect]
             }
-            (Sight::Part, _) => self.begin_clearing(now),
+            (Sight::Part, _) => self.begin_clearing(view, now),
             _ => self.give(Up::Mixed),
         }
     }

@@ -1,13 +1,18 @@
 //! Emptying the composer of what is ours.
 
 use super::{Action, Delivery, Event, Shut, Sight, Stage, Up, View, Write};
-use crate::Timestamp;
+use crate::{State, Timestamp};
 
 impl Delivery {
-    pub(super) fn begin_clearing(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn begin_clearing(&mut self, view: &View, now: Timestamp) -> Vec<Action> {
         if !self.policy.can_clear {
             self.stage = Stage::Waiting { not_before: Timestamp(0) };
             return if self.attempts > 0 { self.give(Up::Mixed) } else { self.drafted(now) };
+        }
+        if self.policy.clear_stops && view.situation.state == State::Working {
+            self.stage = Stage::Waiting { not_before: Timestamp(0) };
+            self.shut = Some(Shut::Working);
+            return Vec::new();
         }
         self.stage = Stage::Clearing { typed: None };
         vec![Action::Type(Write::Clear)]
@@ -27,15 +32,8 @@ impl Delivery {
         now: Timestamp,
     ) -> Vec<Action> {
         let Some(typed) = typed else {
-            match event {
-                Event::Typed => {
-                    self.stage = Stage::Clearing { typed: Some(now) };
-                    self.deadline = Some(now.plus(self.policy.rest));
-                }
-                Event::Refused => return self.give(Up::Refused),
-                _ => {}
-            }
-            return Vec::new();
+            let typed = Stage::Clearing { typed: Some(now) };
+            return self.await_keys(event, typed, now.plus(self.policy.rest));
         };
         if view.sight == Sight::Empty {
             return if self.attempts > 0 { self.missing(now) } else { self.start_over(view, now) };

@@ -31,6 +31,8 @@ pub struct Policy {
     pub has_composer: bool,
     /// It is known how to empty the composer.
     pub can_clear: bool,
+    /// The keys that empty the composer also stop a turn.
+    pub clear_stops: bool,
 }
 
 impl Default for Policy {
@@ -49,6 +51,7 @@ impl Default for Policy {
             raw_only: true,
             has_composer: true,
             can_clear: false,
+            clear_stops: false,
         }
     }
 }

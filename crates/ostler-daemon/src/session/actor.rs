@@ -1,5 +1,6 @@
 //! The task that owns a session.
 
+mod accepting;
 mod afterwards;
 mod answering;
 mod commands;
@@ -16,6 +17,7 @@ mod messages;
 mod observing;
 mod person;
 mod resuming;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::process::Child;
