@@ -237,6 +237,9 @@ pub struct Startup {
     pub trusted_args: Vec<String>,
     /// Environment that tells it so.
     pub trusted_env: BTreeMap<String, String>,
+    /// It starts once more when its folder is trusted, and would take its prompt twice: where that may happen, it is
+    /// typed to when it is ready.
+    pub restarts: bool,
 }
 
 /// What an agent says of itself on its terminal (OSC 7501).
@@ -278,6 +281,8 @@ pub struct ComposerSpec {
     pub empty: Option<String>,
     /// The cursor is in it whenever it can be written in.
     pub has_cursor: bool,
+    /// And it is visible there: what looks the same without it is a row of a dialog.
+    pub shows_cursor: bool,
 }
 
 /// How prompts and replies look on an agent's screen: both are told, or neither.

@@ -179,6 +179,16 @@ fn the_cursor_decides_where_it_must_be_in_it() {
 }
 
 #[test]
+fn a_row_of_a_dialog_without_a_cursor_is_no_composer() {
+    let dialog = "Trust?\r\n  1. no\r\n> 2. yes";
+    assert_eq!(composer("row = '^>', has_cursor = true", &mut screen(9, dialog)), Some((2..3, 2..3, true)));
+    assert_eq!(composer("row = '^>', shows_cursor = true", &mut screen(9, dialog)), Some((2..3, 2..3, true)));
+    let hidden = format!("{dialog}\x1b[?25l");
+    assert_eq!(composer("row = '^>', has_cursor = true", &mut screen(9, &hidden)), Some((2..3, 2..3, true)));
+    assert_eq!(composer("row = '^>', shows_cursor = true", &mut screen(9, &hidden)), None);
+}
+
+#[test]
 fn a_composer_without_a_frame_ends_with_a_blank_row() {
     assert_eq!(
         composer("row = '^>'", &mut screen(6, "x\r\n> a\r\n  b\r\n\r\nhint")),

@@ -86,6 +86,7 @@ pub(crate) struct ComposerPatterns {
     pub(crate) more: Option<usize>,
     pub(crate) empty: Option<usize>,
     pub(crate) has_cursor: bool,
+    pub(crate) shows_cursor: bool,
 }
 
 #[derive(Debug)]
@@ -258,7 +259,8 @@ impl Compiler {
             more: optional("composer.more", &spec.more)?,
             empty: optional("composer.empty", &spec.empty)?,
             row: self.pattern("composer.row", row)?,
-            has_cursor: spec.has_cursor,
+            has_cursor: spec.has_cursor || spec.shows_cursor,
+            shows_cursor: spec.shows_cursor,
         }))
     }
 

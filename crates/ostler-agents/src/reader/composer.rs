@@ -24,6 +24,9 @@ pub struct Composer {
 impl Reader {
     /// Finds the composer: the lowest place that looks like one.
     pub(super) fn find_composer(&self, patterns: &ComposerPatterns, screen: &Screen) -> Option<Composer> {
+        if patterns.shows_cursor && !self.cursor.is_some_and(|cursor| cursor.visible) {
+            return None;
+        }
         let count = self.blank.len();
         let has = |row: usize, pattern: Option<usize>| pattern.is_none_or(|pattern| self.has(row, pattern));
         let place = (0..count).rev().find_map(|first| {
