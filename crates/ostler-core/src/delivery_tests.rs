@@ -405,8 +405,13 @@ fn what_an_agent_was_started_with_is_typed_only_if_it_did_not_take_it() {
     let done = play(&mut found, &[(100, Event::Looked, idle), (5_100, Event::Looked, idle)]);
     assert_eq!(done, [(5_100, Action::Give(Up::Uncertain))]);
     let echoed = View { echoed: true, ..idle };
-    let proof = (9, Action::Prove(Proof::Submitted, Because::Echoed));
-    assert_eq!(play(&mut given().unwatched(), &[(9, Event::Looked, echoed)]), [proof]);
+    let proof = |at| [(at, Action::Prove(Proof::Submitted, Because::Echoed))];
+    let looks = [(9, Event::Looked, echoed), (2_008, Event::Looked, echoed), (2_009, Event::Looked, echoed)];
+    assert_eq!(play(&mut given().unwatched(), &looks), proof(2_009), "it may have yet to go to work");
+    for state in [State::Working, State::Blocked, State::Limited] {
+        let busy = View { echoed: true, ..view(state, Sight::Empty) };
+        assert_eq!(play(&mut given(), &[(9, Event::Looked, busy)]), proof(9), "{state:?}");
+    }
 }
 
 #[test]

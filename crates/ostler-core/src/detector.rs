@@ -115,6 +115,8 @@ pub struct Detector {
     typed: Option<Timestamp>,
     /// When Enter was typed, until something shows what became of it.
     entered: Option<Timestamp>,
+    /// The composer was seen without a draft since then: what stands in it later is another one.
+    vacant: bool,
     /// When Enter was last typed into a program that was ready, and which failures its screen showed then.
     prompted: Option<At<Vec<u64>>>,
     activity: Activity,
@@ -163,6 +165,7 @@ impl Detector {
             emptied: None,
             typed: None,
             entered: None,
+            vacant: false,
             prompted: None,
             activity: Activity::default(),
             sample: None,
@@ -272,6 +275,7 @@ impl Detector {
                 // Before the agent is ready, Enter answers a dialog of its start; in a dialog, that one.
                 if enter && self.ready && self.seen.blocked.is_none() {
                     self.entered = Some(now);
+                    self.vacant = false;
                     self.prompted = Some(At {
                         what: self.reading.failures().map(|failure| failure.print).collect(),
                         at: now,
@@ -326,6 +330,7 @@ impl Detector {
         if working || blocked {
             self.entered = None;
         }
+        self.vacant |= reading.draft == Some(false);
         self.reading = reading;
     }
 

@@ -11,6 +11,9 @@
 //! Nothing polls. The daemon wakes for bytes on a socket, for a deadline that a machine named, or for a
 //! client; with nothing to do it sleeps.
 
+// The futures of an actor are nested deeply, and the compiler looks through all of them.
+#![recursion_limit = "256"]
+
 pub mod choice;
 mod clock;
 mod code_search;

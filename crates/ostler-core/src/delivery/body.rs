@@ -17,8 +17,17 @@ impl Delivery {
             return self.submitted(Because::HookTook);
         }
         let argument = way == Way::Argument;
-        if argument && (view.at_work || view.echoed) {
-            return self.submitted(if view.at_work { Because::WentToWork } else { Because::Echoed });
+        if argument && view.at_work {
+            return self.submitted(Because::WentToWork);
+        }
+        let echoed = argument && view.echoed;
+        if echoed
+            && matches!(
+                view.situation.admits(Mode::WhenIdle),
+                Err(Shut::Working | Shut::Blocked | Shut::Limited)
+            )
+        {
+            return self.submitted(Because::Echoed);
         }
         if argument && view.sight == Sight::Ours {
             // It stands in the composer, and nobody pressed Enter.
@@ -31,10 +40,15 @@ impl Delivery {
         let idle = free.then(|| idle.unwrap_or(now));
         self.stage = Stage::Given { way, idle };
         let Some(since) = idle else { return Vec::new() };
-        let due = since.plus(if argument { self.policy.look } else { self.policy.look * 2 });
+        let look = if argument { self.policy.look } else { self.policy.look * 2 };
+        // It stands among what was said by an agent at rest, which may have yet to go to work.
+        let due = since.plus(if echoed { self.policy.rest } else { look });
         if now < due {
             self.deadline = Some(due);
             return Vec::new();
+        }
+        if echoed {
+            return self.submitted(Because::Echoed);
         }
         if argument && self.unwatched {
             // It rests, but who knows since when: it may have answered it already.

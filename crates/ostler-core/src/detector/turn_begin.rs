@@ -7,16 +7,17 @@ impl Detector {
     /// What shows that the agent went to work after this moment, if anything does.
     ///
     /// That Enter was typed is no sign: it is what one wants to know the effect of.
-    pub fn went_to_work_since(&self, moment: Timestamp) -> Option<&'static str> {
+    pub fn went_to_work_since(&self, moment: Timestamp, now: Timestamp) -> Option<&'static str> {
         let began = |record: &TurnRecord| record.open.is_some_and(|open| open.at >= moment);
         let shown = self.reading.find(State::Working).is_some_and(|finding| !finding.general);
-        if self.claim.is_some_and(|claim| claim.at >= moment && claim.what != Claim::Idle) {
+        let flickers = self.flickers(now).is_some();
+        if !flickers && self.claim.is_some_and(|claim| claim.at >= moment && claim.what != Claim::Idle) {
             Some("program status")
         } else if began(&self.hooks) {
             Some("hook")
         } else if began(&self.transcript) {
             Some("transcript")
-        } else if shown && self.seen.working.is_some_and(|since| since >= moment) {
+        } else if !flickers && shown && self.seen.working.is_some_and(|since| since >= moment) {
             Some("screen")
         } else {
             None

@@ -120,7 +120,7 @@ impl Detector {
     /// drawn since, as far as one can tell.
     fn is_untaken(&self, entered: Timestamp) -> bool {
         let answered = self.activity.any.is_some_and(|any| any > entered);
-        self.reading.draft.unwrap_or(!answered)
+        self.reading.draft.unwrap_or(!answered) && !self.vacant
     }
 
     /// Enter was typed, or the composer was emptied, a moment ago: work begins.

@@ -67,13 +67,7 @@ impl Detector {
         match claim.what {
             Claim::Blocked(_) => None,
             Claim::Working => {
-                // Some agents say "working" for a moment while they start.
-                let flicker = self
-                    .first_idle
-                    .filter(|first| claim.at.since(*first) < millis(self.settings.flicker_ms))
-                    .map(|_| claim.at.plus(millis(self.settings.flicker_ms)))
-                    .filter(|until| now < *until);
-                if let Some(until) = flicker {
+                if let Some(until) = self.flickers(now) {
                     return Some(self.hold("program status flickers").again(until));
                 }
                 self.doubted(Weighed::new(State::Working, 0.98, "program status: working"), now)
@@ -100,6 +94,15 @@ impl Detector {
                 Some(self.at_rest(0.98, because))
             }
         }
+    }
+
+    /// Until when the agent's word that it works means nothing: some say so for a moment while they start.
+    pub(super) fn flickers(&self, now: Timestamp) -> Option<Timestamp> {
+        let window = millis(self.settings.flicker_ms);
+        let claim = self.claim.filter(|claim| claim.what == Claim::Working)?;
+        let early = self.first_idle.is_some_and(|first| claim.at.since(first) < window);
+        let told = self.record().open.is_some_and(|open| open.what);
+        Some(claim.at.plus(window)).filter(|until| early && !told && now < *until)
     }
 
     /// Word of work gives way to a terminal that is silent, and looks idle, for long.

@@ -145,6 +145,17 @@ fn enter_means_work_for_a_while() {
 }
 
 #[test]
+fn a_draft_behind_a_quick_turn_is_not_what_enter_was_typed_for() {
+    let quick = "0 read idle draft\n 2000 -> idle\n 2000 enter -> working\n 2020 read idle empty -> working";
+    play(KNOWN, &format!("{quick}\n 4020 -> idle\n 5000 read idle draft -> idle\n 11000 -> idle"));
+    // What is still there when nothing else was seen is.
+    play(
+        KNOWN,
+        "0 read idle draft\n 2000 enter -> working\n 4500 read idle draft -> working\n 12000 -> idle",
+    );
+}
+
+#[test]
 fn an_emptied_composer_means_work_for_a_while() {
     play(
         SPEAKS,

@@ -298,7 +298,7 @@ impl Actor {
         let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
         let detector = self.observer.detector();
         let busy = matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && detector.shows_work();
-        let began = |entered| detector.went_to_work_since(entered).is_some();
+        let began = |entered| detector.went_to_work_since(entered, clock::steady()).is_some();
         Some(View {
             situation,
             sight,
@@ -316,7 +316,7 @@ impl Actor {
         let open = self.deliveries.open.get(&order);
         let sign = open
             .and_then(|open| open.entered)
-            .and_then(|entered| self.observer.detector().went_to_work_since(entered))
+            .and_then(|entered| self.observer.detector().went_to_work_since(entered, clock::steady()))
             .unwrap_or("screen");
         let unseen = self.known.book.knows_composer() && open.is_some_and(|open| open.delivery.is_blind());
         match because {
