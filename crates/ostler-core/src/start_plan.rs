@@ -4,7 +4,7 @@
 //! its command line. Whatever the way, each piece goes exactly one of them.
 
 /// What an agent can take at its start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
     /// A hook of ours runs when its session begins, and what it prints is read. At most so many bytes are.
     pub hook: Option<usize>,

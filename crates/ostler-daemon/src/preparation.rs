@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostler_agents::hooks::{HookSpec, session_hooks};
-use ostler_agents::{Agent, Launch};
+use ostler_agents::{Agent, FirstPrompt, Launch};
+use ostler_core::start_plan::Abilities;
 use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, OsText, Problem};
 use ostler_store::NewSession;
@@ -115,8 +116,8 @@ pub(crate) fn is_unattended(dir: &Path) -> bool {
     dir.join(UNATTENDED).is_file()
 }
 
-/// Adds what the preset says to arguments and environment, and sets up the hooks of this session; returns how many
-/// bytes of context these can give when the session begins, if they can.
+/// Adds what the preset says to arguments and environment, and sets up the hooks of this session; returns what the
+/// agent can take at its start.
 pub(crate) async fn prepare(
     shared: &Shared,
     agent: &Agent,
@@ -124,7 +125,7 @@ pub(crate) async fn prepare(
     args: &mut Vec<OsString>,
     env: &mut Vec<(OsString, OsString)>,
     manner: Manner,
-) -> io::Result<Option<usize>> {
+) -> io::Result<Abilities> {
     let dir = PathBuf::from(&session.dir);
     let spec = agent.preset.hooks.as_ref().filter(|_| manner.hooks);
     let hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, &shared.executable, &dir));
@@ -140,18 +141,23 @@ pub(crate) async fn prepare(
     }
     args.splice(0..0, launch.args.iter().map(OsString::from));
     *env = launch.environment(env);
-    let context = spec.filter(|_| hooks.is_some()).and_then(HookSpec::context_at_start);
+    let abilities = if agent.preset.startup.restarts && !manner.trusted {
+        Abilities::default()
+    } else {
+        let hook = spec.filter(|_| hooks.is_some()).and_then(HookSpec::context_at_start);
+        Abilities { hook, argument: agent.preset.prompt.first != FirstPrompt::None }
+    };
     let mut files: Vec<(String, String)> = hooks.map_or_else(Vec::new, |hooks| hooks.files);
     if manner.unattended {
         files.push((UNATTENDED.into(), String::new()));
     }
     if files.is_empty() {
-        return Ok(context);
+        return Ok(abilities);
     }
     let write = move || {
         create_private(&dir)?;
         files.into_iter().try_for_each(|(name, contents)| std::fs::write(dir.join(name), contents))
     };
     tokio::task::spawn_blocking(write).await.map_err(io::Error::other)??;
-    Ok(context)
+    Ok(abilities)
 }

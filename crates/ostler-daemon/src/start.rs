@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ostler_agents::Launch;
+use ostler_core::start_plan::Abilities;
 use ostler_core::{SessionName, environment};
 use ostler_hold::{DAEMON_MARK, DEFAULT_RING, LaunchError, Launched, SESSION_MARK, SessionDir, Spec};
 use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
@@ -57,7 +58,7 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     let agent = agent.map(|candidate| candidate.agent);
     let session = record(shared, &request, &cwd, agent.as_deref().map(|agent| &*agent.name), version).await?;
     let mut args: Vec<OsString> = request.args.into_iter().map(OsString::from).collect();
-    let mut hook = None;
+    let mut abilities = Abilities::default();
     if let Some(agent) = agent.as_ref().filter(|_| told) {
         env = Launch::new(&agent.preset, false, None).environment(&env);
     } else if let Some(agent) = &agent {
@@ -69,7 +70,7 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
         let (hooks, unattended) = (request.hooks, request.unattended);
         let manner = Manner { hooks, unattended, trusted: policy::is_trusted(&shared.home, &cwd) };
         match preparation::prepare(shared, agent, &session, &mut args, &mut env, manner).await {
-            Ok(context) => hook = context,
+            Ok(known) => abilities = known,
             Err(error) => {
                 return Err(failed(shared, &session.id, format!("its hooks cannot be set up: {error}")).await);
             }
@@ -77,7 +78,8 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     }
     // Behind a wrapper nobody knows whose arguments they would be.
     let known = agent.as_deref().filter(|_| !told);
-    if let Err(error) = startup::record(shared, known, &session, &request.startup, hook, &mut args).await {
+    if let Err(error) = startup::record(shared, known, &session, &request.startup, abilities, &mut args).await
+    {
         return Err(failed(shared, &session.id, store_problem(&error).message).await);
     }
     let size = Size::clamped(request.cols, request.rows);

@@ -20,7 +20,7 @@ pub(crate) async fn record(
     agent: Option<&Agent>,
     session: &NewSession,
     request: &StartupRequest,
-    hook: Option<usize>,
+    abilities: Abilities,
     args: &mut Vec<OsString>,
 ) -> Result<(), StoreError> {
     let time = clock::shown(clock::now()).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -29,8 +29,7 @@ pub(crate) async fn record(
     let beacon = if request.beacon { beacon.to_string() } else { String::new() };
     let wanted =
         Wanted { beacon: &beacon, context: request.context.as_deref(), work: request.prompt.as_deref() };
-    let first = agent.map_or(FirstPrompt::None, |agent| agent.preset.prompt.first);
-    let mut pieces = start_plan::plan(Abilities { hook, argument: first != FirstPrompt::None }, wanted);
+    let mut pieces = start_plan::plan(abilities, wanted);
     let (home, cwd) = (shared.home.clone(), PathBuf::from(&session.cwd));
     let look = tokio::task::spawn_blocking(move || settings::load(&home, &cwd).delivery);
     let asks = look.await.unwrap_or_default().ack;
@@ -45,8 +44,9 @@ pub(crate) async fn record(
         }
     }
     for piece in pieces.iter().filter(|piece| piece.way == Way::Argument) {
-        let flag = agent.and_then(|agent| agent.preset.prompt.flag.as_ref());
-        args.extend(flag.filter(|_| first == FirstPrompt::Flag).map(OsString::from));
+        let prompt =
+            agent.map(|agent| &agent.preset.prompt).filter(|prompt| prompt.first == FirstPrompt::Flag);
+        args.extend(prompt.and_then(|prompt| prompt.flag.as_ref()).map(OsString::from));
         args.push(OsString::from(typed(piece, session)));
     }
     let messages: Vec<NewMessage> =

@@ -122,6 +122,31 @@ fn an_agent_that_does_not_take_its_argument_is_typed_to() {
 }
 
 #[test]
+fn an_agent_that_starts_anew_when_it_is_trusted_is_given_nothing_before() {
+    let startup = "[startup]\nrestarts = true\ntrusted_args = [\"--yes\"]\n";
+    let lab = Lab::with(&format!("[prompt]\nfirst = \"arg\"\n{startup}"));
+    // It asks, and begins again with the same arguments.
+    let stand_in = format!("{} stand-in", ostler().display());
+    lab.write_agent(&format!(
+        "if [ \"$1\" = --yes ]; then shift; else {stand_in} --trust-dialog \"$@\"; fi\nexec {stand_in} \"$@\"\n"
+    ));
+    let options = ["--prompt", "Go.", "--timeout", "60"];
+    lab.start_with("a", &options, &[]).fails(5, &["a person is needed", "❯ No, exit"]);
+    let words = |name: &str| {
+        let program = lab.home.status(name)["pid"].as_u64().unwrap();
+        String::from_utf8_lossy(&fs::read(format!("/proc/{program}/cmdline")).unwrap()).into_owned()
+    };
+    assert!(!words("a").contains("Go."), "{:?}", words("a"));
+    lab.press("a", "\r");
+    lab.await_log("a", "submitted", 1);
+    lab.start_with("b", &[&options[..], &["--trust"]].concat(), &[]).ok();
+    assert!(words("b").contains("Go."), "{:?}", words("b"));
+    for name in ["a", "b"] {
+        assert!(matches!(&lab.taken(name)[..], [taken] if taken.ends_with("Go.")), "{:?}", lab.taken(name));
+    }
+}
+
+#[test]
 fn a_prompt_that_reads_like_a_command_is_none() {
     let preset = PRESET.replace("[input]\n", "[input]\nliteral = { \"/\" = \" \" }\n");
     let lab = Lab::new();
