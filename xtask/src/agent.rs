@@ -36,6 +36,9 @@ pub struct Agent {
     pub dialogs: BTreeMap<String, Dialog>,
     /// Dialogs to expect before the first prompt, instead of what the scene says.
     pub start_dialogs: Option<Vec<String>>,
+    /// Starts that ask something first, by name.
+    #[serde(default)]
+    pub starts: BTreeMap<String, Start>,
     /// Dialogs to expect in a turn, instead of what the scene says.
     pub turn_dialogs: Option<Vec<String>>,
     /// Seconds to leave a dialog alone, instead of what the scene says.
@@ -139,6 +142,34 @@ pub struct Dialog {
     /// What the agent does once it is answered.
     #[serde(default)]
     pub then: Then,
+}
+
+/// A start that asks something before the first prompt.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Start {
+    /// The dialogs, in their order.
+    pub dialogs: Vec<String>,
+    /// Files in the home directory that are there instead of others; an empty text leaves one out.
+    pub files: BTreeMap<String, String>,
+    /// Files in the project.
+    pub project: BTreeMap<String, String>,
+    /// More arguments.
+    pub args: Vec<String>,
+    /// Variables that are set instead of others; an empty text leaves one out.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Start {
+    /// The agent as this start needs it.
+    pub fn of(&self, agent: &Agent) -> Agent {
+        let mut agent = agent.clone();
+        agent.files.extend(self.files.clone());
+        agent.launch.more_args.extend(self.args.iter().cloned());
+        agent.launch.env.extend(self.env.clone());
+        agent.launch.env.retain(|name, _| self.env.get(name).is_none_or(|value| !value.is_empty()));
+        agent
+    }
 }
 
 /// What follows the answer to a dialog.
@@ -312,6 +343,8 @@ mod tests {
             for version in file.versions().unwrap() {
                 for scene in Scene::ALL {
                     let agent = file.resolve(&version, scene).unwrap();
+                    let named: Vec<_> = agent.starts.values().flat_map(|start| &start.dialogs).collect();
+                    assert!(named.iter().all(|name| agent.dialogs.contains_key(*name)), "{named:?}");
                     for pattern in agent.dialogs.values().map(|dialog| &dialog.appears).chain(&agent.gave_up)
                     {
                         regex::Regex::new(pattern).unwrap();

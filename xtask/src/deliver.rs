@@ -8,8 +8,8 @@
 //!
 //! A trial has parts ([`Part`]), each in a world of its own ([`crate::namespace`]): many messages one after the other,
 //! messages right after a start, messages to an agent at work, messages while a dialog is open, messages that are to be
-//! confirmed, starts with something to know ([`context`]), messages whose daemon is killed ([`kills`]), and a race
-//! against pasting with tmux ([`race`]).
+//! confirmed, starts with something to know ([`context`]), starts that ask something first ([`starts`]), messages whose
+//! daemon is killed ([`kills`]), and a race against pasting with tmux ([`race`]).
 
 pub mod context;
 pub mod job;
@@ -19,6 +19,7 @@ pub mod message;
 pub mod race;
 pub mod run;
 pub mod session;
+pub mod starts;
 pub mod table;
 pub mod tally;
 pub mod timing;

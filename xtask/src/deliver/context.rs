@@ -1,7 +1,5 @@
 //! Starts with something to know and something to do: does the model know the one when it is told the other?
 
-use std::path::Path;
-
 use anyhow::Result;
 use ostler_testkit::model_server::Event;
 
@@ -14,16 +12,29 @@ use crate::driver::Driver;
 
 /// Lines of what there is to know.
 const LINES: usize = 30;
+/// Where that is written.
+const NOTES: &str = "/home/dev/notes.md";
 
-/// What the model server has to look for: one token for each start.
-pub fn tokens(effort: &Effort) -> Vec<String> {
-    (0..effort.rounds).map(|round| token(effort, round)).collect()
+/// What the model server has to look for: one token for each of so many starts.
+pub fn tokens(effort: &Effort, starts: usize) -> Vec<String> {
+    (0..starts).map(|start| token(effort, start)).collect()
 }
 
-fn token(effort: &Effort, round: usize) -> String {
+/// What is to be known from a start.
+pub fn token(effort: &Effort, round: usize) -> String {
     let mut random = fastrand::Rng::with_seed(effort.seed.wrapping_mul(97).wrapping_add(round as u64));
     let letters: String = std::iter::repeat_with(|| random.lowercase()).take(8).collect();
     format!("ctx{round:03}{letters}")
+}
+
+/// Writes down what is to be known; returns where.
+pub fn write_notes(token: &str) -> Result<&'static str> {
+    let lines = (1..=LINES).map(|line| match line {
+        15 => format!("The password of the stable is {token}.\n"),
+        _ => format!("{line}: the horses are fed in the morning, and nobody rides before noon.\n"),
+    });
+    std::fs::write(NOTES, lines.collect::<String>())?;
+    Ok(NOTES)
 }
 
 /// Starts the agent once a round, and counts.
@@ -31,13 +42,7 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
     for round in 0..job.effort.rounds {
         let token = token(&job.effort, round);
         let message = message::short(job.effort.seed, round, "and what do you know?");
-        let lines = (1..=LINES).map(|line| match line {
-            15 => format!("The password of the stable is {token}.\n"),
-            _ => format!("{line}: the horses are fed in the morning, and nobody rides before noon.\n"),
-        });
-        let file = Path::new("/home/dev/notes.md");
-        std::fs::write(file, lines.collect::<String>())?;
-        let more = ["--context", "/home/dev/notes.md", "--prompt", &message.text, "--timeout", "180"];
+        let more = ["--context", write_notes(&token)?, "--prompt", &message.text, "--timeout", "180"];
         tally.sent += 1;
         tally.contexts += 1;
         if let Err(error) = start_with(driver, stage, &format!("context-{round}"), &more) {
@@ -59,17 +64,7 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
 
 /// Looks at the requests that first said what to do.
 fn judge(driver: &Driver, job: &Job, context: &str, prompt: &str, tally: &mut Tally) {
-    let mut turns: Vec<(usize, usize)> = Vec::new();
-    for entry in driver.exchanges() {
-        let Event::Received { fresh, prompts, tools, watched, .. } = &entry.event else { continue };
-        let main = !tools.is_empty() || job.agent.server.without_tools;
-        if main && fresh.iter().any(|text| text.contains(prompt)) {
-            let known = (*prompts, watched.get(context).copied().unwrap_or(0));
-            if !turns.contains(&known) {
-                turns.push(known);
-            }
-        }
-    }
+    let turns = requests(driver, job, context, prompt);
     let known = turns.first().map_or(0, |(_, times)| *times);
     tally.visible += usize::from(known == 1);
     tally.arrived += usize::from(turns.len() == 1);
@@ -80,4 +75,18 @@ fn judge(driver: &Driver, job: &Job, context: &str, prompt: &str, tally: &mut Ta
     } else if known == 0 {
         tally.notes.push(format!("{prompt}: the model did not know {context}"));
     }
+}
+
+/// The requests that first say a prompt, each of which is a turn, for the model fails nobody here: its place in the conversation, and how often they have the context.
+pub fn requests(driver: &Driver, job: &Job, context: &str, prompt: &str) -> Vec<(usize, usize)> {
+    let exchanges = driver.exchanges();
+    let request = |event: &Event| match event {
+        Event::Received { fresh, prompts, tools, watched, .. } => {
+            let main = !tools.is_empty() || job.agent.server.without_tools;
+            let says = main && fresh.iter().any(|text| text.contains(prompt));
+            says.then(|| (*prompts, watched.get(context).copied().unwrap_or(0)))
+        }
+        _ => None,
+    };
+    exchanges.iter().filter_map(|entry| request(&entry.event)).collect()
 }

@@ -24,6 +24,8 @@ pub enum Part {
     Ack,
     /// Starts with something to know and something to do.
     Context,
+    /// Starts that ask something first.
+    Starts,
     /// Messages whose daemon is killed at any moment.
     Kills,
     /// Small messages, by turns with another way to send them.
@@ -32,17 +34,18 @@ pub enum Part {
 
 impl Part {
     /// The parts that are played unless others are asked for.
-    pub const USUAL: [Self; 6] =
-        [Self::Messages, Self::Cold, Self::Busy, Self::Dialog, Self::Ack, Self::Context];
+    pub const USUAL: [Self; 7] =
+        [Self::Messages, Self::Cold, Self::Busy, Self::Dialog, Self::Ack, Self::Context, Self::Starts];
 
     /// Every part.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
         Self::Dialog,
         Self::Ack,
         Self::Context,
+        Self::Starts,
         Self::Kills,
         Self::Race,
     ];
@@ -56,6 +59,7 @@ impl Part {
             Self::Dialog => "dialog",
             Self::Ack => "ack",
             Self::Context => "context",
+            Self::Starts => "starts",
             Self::Kills => "kills",
             Self::Race => "race",
         }

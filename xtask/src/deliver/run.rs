@@ -105,7 +105,8 @@ fn queue(request: &Request, tell_missing: &dyn Fn(&str)) -> Result<Vec<(Job, Pat
             };
             for &part in &request.parts {
                 let agent = file.resolve_delivery(&version, part.scene())?;
-                if agent.skip.contains_key(&part.scene()) {
+                let asks_nothing = part == Part::Starts && agent.starts.is_empty();
+                if asks_nothing || agent.skip.contains_key(&part.scene()) {
                     continue;
                 }
                 let (name, version, effort) = (name.clone(), version.clone(), request.effort.clone());

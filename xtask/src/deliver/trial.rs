@@ -11,8 +11,8 @@ use super::message::{self, Message};
 use super::session::{await_heard, await_rest, send, send_with_request, start};
 use super::tally::{Manners, Said, Sent, Tally, fates, tally};
 use super::timing::{to_idle, turn_end, unfolded};
-use super::{context, kills, race};
-use crate::agent::{Dialog, Places};
+use super::{context, kills, race, starts};
+use crate::agent::{Agent, Dialog, Places};
 use crate::driver::{Driver, home};
 use crate::stage::{CWD, HOME, OUT, prepare_home, prepare_project};
 
@@ -40,14 +40,30 @@ pub struct Stage {
     pub without_tools: bool,
 }
 
+impl Stage {
+    /// The stage of an agent.
+    pub fn new(name: &str, agent: &Agent, places: &Places<'_>) -> Self {
+        let launch = &agent.launch;
+        Self {
+            agent: name.to_owned(),
+            program: places.fill(&launch.program),
+            args: launch.args.iter().chain(&launch.more_args).map(|arg| places.fill(arg)).collect(),
+            env: launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect(),
+            without_tools: agent.server.without_tools,
+        }
+    }
+}
+
 /// Plays the job described in a file and leaves the outcome beside it.
 pub fn play(spec: &Path) -> Result<()> {
     let job: Job = serde_json::from_slice(&std::fs::read(spec)?)?;
     let out = Path::new(OUT);
     let mut settings = job.agent.server.clone();
-    if job.part == Part::Context {
-        settings.watch = context::tokens(&job.effort);
-    }
+    settings.watch = match job.part {
+        Part::Context => context::tokens(&job.effort, job.effort.rounds),
+        Part::Starts => context::tokens(&job.effort, job.agent.starts.len() * 2),
+        _ => settings.watch,
+    };
     let server = ModelServer::start(0, settings, Some(&out.join("model.jsonl")))?;
     let install = format!("/opt/agents/{}", job.name);
     let places = Places {
@@ -64,14 +80,7 @@ pub fn play(spec: &Path) -> Result<()> {
         std::fs::create_dir_all(&dir)?;
         std::fs::write(dir.join(format!("{}.toml", job.name)), layer)?;
     }
-    let launch = &job.agent.launch;
-    let stage = Stage {
-        agent: job.name.clone(),
-        program: places.fill(&launch.program),
-        args: launch.args.iter().chain(&launch.more_args).map(|arg| places.fill(arg)).collect(),
-        env: launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect(),
-        without_tools: job.agent.server.without_tools,
-    };
+    let stage = Stage::new(&job.name, &job.agent, &places);
     let mut driver = Driver::new("/opt/bin/ostler".into(), out.to_owned(), server.log().clone());
     let mut trial = Trial {
         job: &job,
@@ -91,6 +100,7 @@ pub fn play(spec: &Path) -> Result<()> {
         Part::Dialog => trial.dialog(&mut driver),
         Part::Ack => trial.ack(&mut driver),
         Part::Context => context::run(&mut driver, &job, &stage, &mut more),
+        Part::Starts => starts::run(&mut driver, &job, &places, &mut more),
         Part::Kills => kills::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
         Part::Race => race::run(&mut driver, &job, &stage, &mut outcome).map(|sent| trial.sent = sent),
     };
