@@ -17,6 +17,7 @@ mod messages;
 mod observing;
 mod person;
 mod resuming;
+mod viewing;
 mod writes;
 
 use std::collections::BTreeMap;
