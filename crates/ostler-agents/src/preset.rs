@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use semver::{Version, VersionReq};
 use serde::{Deserialize, Serialize};
 
 use crate::hooks::HookSpec;
 use crate::rule::RuleSpec;
 use crate::transcript::TranscriptSpec;
+use crate::version;
 
 /// Everything ostler knows about one agent. All of it is data: no code asks for an agent's name.
 ///
@@ -105,6 +107,14 @@ pub struct Identity {
     pub version_args: Vec<String>,
     /// Versions that the rules were checked with.
     pub checked: Option<String>,
+}
+
+impl Preset {
+    /// Whether the rules were checked with this version, if that is known.
+    pub fn was_checked(&self, version: &Version) -> Option<bool> {
+        let range = VersionReq::parse(self.run.identity.as_ref()?.checked.as_deref()?).ok()?;
+        Some(version::in_range(&range, version))
+    }
 }
 
 /// How a conversation is named and taken up again.
@@ -237,8 +247,8 @@ pub struct Startup {
     pub trusted_args: Vec<String>,
     /// Environment that tells it so.
     pub trusted_env: BTreeMap<String, String>,
-    /// It starts once more when its folder is trusted, and would take its prompt twice: where that may happen, it is
-    /// typed to when it is ready.
+    /// It starts once more when its folder is trusted, and would take its prompt twice. It is typed to when it is ready,
+    /// unless it was told that the folder is trusted, in a version that is known to heed that.
     pub restarts: bool,
 }
 
@@ -275,6 +285,8 @@ pub struct ComposerSpec {
     pub above: Option<String>,
     /// The row below it, if it has a frame.
     pub below: Option<String>,
+    /// The rows of the frame go from edge to edge: shorter ones belong to what is written.
+    pub wide: bool,
     /// What its further rows look like, if it has no frame below: then a blank row above the cursor does not end it.
     pub more: Option<String>,
     /// What its rows look like when nothing was written, apart from faint text.

@@ -168,6 +168,15 @@ fn what_quotes_a_composer_above_is_not_it() {
 }
 
 #[test]
+fn a_frame_from_edge_to_edge_is_not_mistaken_for_what_is_written() {
+    let edge = "-".repeat(20);
+    let drawn = format!("{edge}\r\none\r\n----\r\ntwo\r\n----\r\n{edge}\r\nfooter");
+    let spec = "row = '^', above = '^-{4}', below = '^-{4}'";
+    assert_eq!(composer(spec, &mut screen(9, &drawn)), Some((3..4, 2..5, true)));
+    assert_eq!(composer(&format!("{spec}, wide = true"), &mut screen(9, &drawn)), Some((1..5, 0..6, true)));
+}
+
+#[test]
 fn the_cursor_decides_where_it_must_be_in_it() {
     let spec = format!("{FRAME}, has_cursor = true");
     let two = "----\r\n> one\r\n====\r\n----\r\n> two\r\n====";
@@ -186,6 +195,8 @@ fn a_row_of_a_dialog_without_a_cursor_is_no_composer() {
     let hidden = format!("{dialog}\x1b[?25l");
     assert_eq!(composer("row = '^>', has_cursor = true", &mut screen(9, &hidden)), Some((2..3, 2..3, true)));
     assert_eq!(composer("row = '^>', shows_cursor = true", &mut screen(9, &hidden)), None);
+    let drawing = format!("{hidden}\x1b[?2026h");
+    assert!(composer("row = '^>', shows_cursor = true", &mut screen(9, &drawing)).is_some());
 }
 
 #[test]

@@ -87,6 +87,7 @@ pub(crate) struct ComposerPatterns {
     pub(crate) empty: Option<usize>,
     pub(crate) has_cursor: bool,
     pub(crate) shows_cursor: bool,
+    pub(crate) wide: bool,
 }
 
 #[derive(Debug)]
@@ -261,6 +262,7 @@ impl Compiler {
             row: self.pattern("composer.row", row)?,
             has_cursor: spec.has_cursor || spec.shows_cursor,
             shows_cursor: spec.shows_cursor,
+            wide: spec.wide,
         }))
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostler_agents::hooks::{HookSpec, session_hooks};
-use ostler_agents::{Agent, FirstPrompt, Launch};
+use ostler_agents::{Agent, FirstPrompt, Launch, version};
 use ostler_core::start_plan::Abilities;
 use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, OsText, Problem};
@@ -141,7 +141,10 @@ pub(crate) async fn prepare(
     }
     args.splice(0..0, launch.args.iter().map(OsString::from));
     *env = launch.environment(env);
-    let abilities = if agent.preset.startup.restarts && !manner.trusted {
+    let version = session.agent_version.as_deref().and_then(version::read);
+    let stays =
+        manner.trusted && version.and_then(|version| agent.preset.was_checked(&version)) == Some(true);
+    let abilities = if agent.preset.startup.restarts && !stays {
         Abilities::default()
     } else {
         let hook = spec.filter(|_| hooks.is_some()).and_then(HookSpec::context_at_start);

@@ -24,22 +24,25 @@ pub struct Composer {
 impl Reader {
     /// Finds the composer: the lowest place that looks like one.
     pub(super) fn find_composer(&self, patterns: &ComposerPatterns, screen: &Screen) -> Option<Composer> {
-        if patterns.shows_cursor && !self.cursor.is_some_and(|cursor| cursor.visible) {
+        // In the middle of a frame it may be hidden for a moment.
+        let drawing = self.modes.is_some_and(|modes| modes.synchronized);
+        if patterns.shows_cursor && !drawing && !self.cursor.is_some_and(|cursor| cursor.visible) {
             return None;
         }
         let count = self.blank.len();
-        let has = |row: usize, pattern: Option<usize>| pattern.is_none_or(|pattern| self.has(row, pattern));
+        let bounds =
+            |row: usize, pattern: usize| self.has(row, pattern) && (!patterns.wide || spans(screen, row));
         let place = (0..count).rev().find_map(|first| {
             if !self.has(first, patterns.row) || (patterns.above.is_some() && first == 0) {
                 return None;
             }
             let top = first - usize::from(patterns.above.is_some());
-            if !has(top, patterns.above) {
+            if patterns.above.is_some_and(|above| !bounds(top, above)) {
                 return None;
             }
             let limit = count.min(first + COMPOSER_ROWS);
             let place = if let Some(below) = patterns.below {
-                let end = (first + 1..limit).find(|row| self.has(*row, below))?;
+                let end = (first + 1..limit).find(|row| bounds(*row, below))?;
                 (first..end, top..end + 1)
             } else {
                 let last = self.reach(first, patterns.more).unwrap_or(first);
@@ -75,6 +78,13 @@ impl Reader {
         let between = (first + 1..=last).all(|row| self.blank[row] || self.has(row, more));
         (last > first && between).then_some(last)
     }
+}
+
+/// Whether a row goes to the last column.
+fn spans(screen: &Screen, row: usize) -> bool {
+    let mut text = String::new();
+    screen.read_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
+    text.trim_end().chars().count() >= usize::from(screen.size().cols)
 }
 
 /// Whether a character is for drawing lines and boxes.

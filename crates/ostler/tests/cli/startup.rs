@@ -124,12 +124,17 @@ fn an_agent_that_does_not_take_its_argument_is_typed_to() {
 #[test]
 fn an_agent_that_starts_anew_when_it_is_trusted_is_given_nothing_before() {
     let startup = "[startup]\nrestarts = true\ntrusted_args = [\"--yes\"]\n";
-    let lab = Lab::with(&format!("[prompt]\nfirst = \"arg\"\n{startup}"));
+    let identity = "[run.identity]\nargs = [\"--version\"]\nmatches = \"^it is\"\nchecked = \"2\"\n";
+    let lab = Lab::with(&format!("[prompt]\nfirst = \"arg\"\n{startup}{identity}"));
     // It asks, and begins again with the same arguments.
     let stand_in = format!("{} stand-in", ostler().display());
-    lab.write_agent(&format!(
-        "if [ \"$1\" = --yes ]; then shift; else {stand_in} --trust-dialog \"$@\"; fi\nexec {stand_in} \"$@\"\n"
-    ));
+    let write = |version: &str| {
+        lab.write_agent(&format!(
+            "if [ \"$1\" = --version ]; then echo it is {version}; exit; fi\n\
+             if [ \"$1\" = --yes ]; then shift; else {stand_in} --trust-dialog \"$@\"; fi\nexec {stand_in} \"$@\"\n"
+        ));
+    };
+    write("2.1.0");
     let options = ["--prompt", "Go.", "--timeout", "60"];
     lab.start_with("a", &options, &[]).fails(5, &["a person is needed", "❯ No, exit"]);
     let words = |name: &str| {
@@ -141,7 +146,11 @@ fn an_agent_that_starts_anew_when_it_is_trusted_is_given_nothing_before() {
     lab.await_log("a", "submitted", 1);
     lab.start_with("b", &[&options[..], &["--trust"]].concat(), &[]).ok();
     assert!(words("b").contains("Go."), "{:?}", words("b"));
-    for name in ["a", "b"] {
+    // Nobody knows whether another version heeds what it is told.
+    write("1.12.0");
+    lab.start_with("c", &options, &[]).ok();
+    assert!(words("c").contains("--yes") && !words("c").contains("Go."), "{:?}", words("c"));
+    for name in ["a", "b", "c"] {
         assert!(matches!(&lab.taken(name)[..], [taken] if taken.ends_with("Go.")), "{:?}", lab.taken(name));
     }
 }

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use ostler_agents::choice::Standing;
 use ostler_agents::hooks::session_hooks;
-use ostler_agents::{Agent, FirstPrompt, GENERIC, Launch, version};
+use ostler_agents::{Agent, FirstPrompt, GENERIC, Launch};
 use ostler_core::{State, environment};
 use ostler_daemon::identity::Identity;
-use semver::{Version, VersionReq};
+use semver::Version;
 
 use super::report::{Dialog, Hooks, Plan, Report, Rules};
 use super::{Here, own_files, runtime};
@@ -94,13 +94,8 @@ fn describe(
     let found = identity.version.as_ref();
     report.version = found.map(ToString::to_string);
     report.tells_status = agent.expectations(found).status;
-    let range = agent.preset.run.identity.as_ref().and_then(|identity| identity.checked.clone());
-    report.version_checked = range
-        .as_deref()
-        .and_then(|range| VersionReq::parse(range).ok())
-        .zip(found)
-        .map(|(range, found)| version::in_range(&range, found));
-    report.checked = range;
+    report.version_checked = found.and_then(|found| agent.preset.was_checked(found));
+    report.checked = agent.preset.run.identity.as_ref().and_then(|identity| identity.checked.clone());
     report.rules = Some(rules(here, agent, found)?);
     let standing = match &agent.preset.hooks {
         Some(spec) => Some(Hooks { informational: spec.informational, settings: hooks::standing(agent)? }),
