@@ -34,7 +34,7 @@ use crate::{Proof, Timestamp};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The agent has it from its start, or will ask for it; nothing is typed unless it turns out that it has not.
-    Given { way: Way, idle: Option<Timestamp> },
+    Given(Given),
     /// Nothing of it is in the terminal.
     Waiting { not_before: Timestamp },
     /// The terminal is being looked at before the text is typed.
@@ -55,6 +55,22 @@ enum Stage {
     Clearing { typed: Option<Timestamp> },
     /// Over.
     Done,
+}
+
+/// What is known of a text that the agent has from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Given {
+    way: Way,
+    /// Since when the agent rests.
+    idle: Option<Timestamp>,
+    /// When it was first seen among what was said: it is not typed again, wherever that went.
+    echoed: Option<Timestamp>,
+}
+
+impl Given {
+    fn new(way: Way) -> Self {
+        Self { way, idle: None, echoed: None }
+    }
 }
 
 /// What the record has of a delivery.
@@ -122,8 +138,8 @@ impl Delivery {
         match way {
             Way::Message => delivery,
             // It was typed, as it were: on the command line.
-            Way::Argument => Self { stage: Stage::Given { way, idle: None }, attempts: 1, ..delivery },
-            Way::Hook => Self { stage: Stage::Given { way, idle: None }, ..delivery },
+            Way::Argument => Self { stage: Stage::Given(Given::new(way)), attempts: 1, ..delivery },
+            Way::Hook => Self { stage: Stage::Given(Given::new(way)), ..delivery },
         }
     }
 
@@ -181,12 +197,12 @@ impl Delivery {
 
     /// The agent gets it another way.
     pub fn is_given(&self) -> bool {
-        matches!(self.stage, Stage::Given { .. })
+        matches!(self.stage, Stage::Given(_))
     }
 
     /// The agent's session-start hook is to take it.
     pub fn awaits_hook(&self) -> bool {
-        matches!(self.stage, Stage::Given { way: Way::Hook, .. })
+        matches!(self.stage, Stage::Given(Given { way: Way::Hook, .. }))
     }
 
     /// It pauses after an attempt that failed.
@@ -272,14 +288,16 @@ impl Delivery {
         if event == Event::Looked && !view.current && !self.glances() {
             return Vec::new();
         }
-        self.shut = None;
+        // That it does not read holds until it was asked again.
+        let unread = self.is_looking() && !matches!(event, Event::Inspected { .. });
+        self.shut = self.shut.filter(|shut| unread && *shut == Shut::Unread);
         if view.situation.admits_enter().is_err() {
             self.held_up = now;
         }
         // Behind Enter nothing is cleared, and a part of the text says that it was not taken whole.
         let view = &if self.is_confirming() { *view } else { view.cautious() };
         match self.stage {
-            Stage::Given { way, idle } => self.await_given(way, idle, event, view, now),
+            Stage::Given(given) => self.await_given(given, event, view, now),
             Stage::Waiting { not_before } => self.wait(not_before, view, now),
             Stage::Checking => self.check(event, view, now),
             Stage::Interrupting { typed } => self.interrupt(typed, event, view, now),
@@ -352,7 +370,7 @@ impl Delivery {
         // What was entered before the end may have been taken; what was not, was not.
         let entered = matches!(
             self.stage,
-            Stage::Entering | Stage::Confirming { .. } | Stage::Given { way: Way::Argument, .. }
+            Stage::Entering | Stage::Confirming { .. } | Stage::Given(Given { way: Way::Argument, .. })
         );
         self.give(if entered { Up::Uncertain } else { Up::Ended })
     }

@@ -226,8 +226,15 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
     assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, gone)]), [(5_010, Action::Inspect)]);
     let unread = Event::Inspected { cooked: false, pending: 7 };
     assert_eq!(play(&mut delivery, &[(5_011, unread, gone)]), [], "the agent has not read it yet");
-    let done = play(&mut delivery, &[(7_011, Event::Looked, gone), (7_012, RAW, gone)]);
-    assert_eq!(done, [(7_011, Action::Inspect), (7_012, Action::Missed)]);
+    assert_eq!(delivery.shut(), Some(Shut::Unread));
+    assert_eq!(play(&mut delivery, &[(7_011, Event::Looked, gone)]), [(7_011, Action::Inspect)]);
+    assert_eq!(delivery.shut(), Some(Shut::Unread), "until it was asked again");
+    assert_eq!(play(&mut delivery.clone(), &[(7_012, RAW, gone)]), [(7_012, Action::Missed)]);
+    let mut seen = delivery.clone();
+    assert_eq!(play(&mut seen, &[(7_012, Event::Looked, view(State::Idle, Sight::Ours))]).len(), 1);
+    assert_eq!(seen.shut(), None);
+    let done = play(&mut delivery, &[(7_012, RAW, gone)]);
+    assert_eq!((done, delivery.shut()), (vec![(7_012, Action::Missed)], None));
     assert_eq!((delivery.deadline(), delivery.proof()), (Some(Timestamp(8_012)), Proof::Queued));
     let done = play(&mut delivery, &[(8_012, Event::Looked, gone), (8_013, RAW, gone)]);
     assert_eq!(done, [(8_012, Action::Inspect), (8_013, Action::Type(Write::Body))]);
@@ -412,6 +419,33 @@ fn what_an_agent_was_started_with_is_typed_only_if_it_did_not_take_it() {
         let busy = View { echoed: true, ..view(state, Sight::Empty) };
         assert_eq!(play(&mut given(), &[(9, Event::Looked, busy)]), proof(9), "{state:?}");
     }
+}
+
+#[test]
+fn what_was_once_seen_among_what_was_said_is_not_typed_again() {
+    let given = || Delivery::given(Way::Argument, policy());
+    let echoed = |state, sight| View { echoed: true, ..view(state, sight) };
+    let proof = |at, because| [(at, Action::Prove(Proof::Submitted, because))];
+    // A long reply has moved it out of sight.
+    let idle = view(State::Idle, Sight::Empty);
+    let looks = [
+        (100, Event::Looked, echoed(State::Starting, Sight::Hidden)),
+        (4_000, Event::Looked, idle),
+        (5_099, Event::Looked, idle),
+        (5_100, Event::Looked, idle),
+    ];
+    assert_eq!(play(&mut given(), &looks), proof(5_100, Because::Echoed));
+    // Nobody can tell that it rests, or somebody has begun a draft.
+    for (state, sight) in [(State::Unknown, Sight::Empty), (State::Idle, Sight::Foreign)] {
+        let view = echoed(state, sight);
+        let mut delivery = given();
+        assert_eq!(play(&mut delivery, &[(100, Event::Looked, view)]), []);
+        assert_eq!(delivery.deadline(), Some(Timestamp(5_100)));
+        assert_eq!(play(&mut delivery, &[(5_100, Event::Looked, view)]), proof(5_100, Because::Echoed));
+    }
+    // A turn that failed has put it back into the composer.
+    let back = [(100, Event::Looked, echoed(State::Idle, Sight::Ours))];
+    assert_eq!(play(&mut given().unwatched(), &back), proof(100, Because::PutBack));
 }
 
 #[test]

@@ -1,14 +1,13 @@
 //! Up to Enter: when the text is typed, and whether it arrived.
 
-use super::{Action, Because, Delivery, Event, Mode, Shut, Sight, Stage, Up, View, Write};
+use super::{Action, Because, Delivery, Event, Given, Mode, Shut, Sight, Stage, Up, View, Write};
 use crate::start_plan::Way;
 use crate::{Proof, State, Timestamp};
 
 impl Delivery {
     pub(super) fn await_given(
         &mut self,
-        way: Way,
-        idle: Option<Timestamp>,
+        given: Given,
         event: Event,
         view: &View,
         now: Timestamp,
@@ -16,39 +15,41 @@ impl Delivery {
         if event == Event::Taken {
             return self.submitted(Because::HookTook);
         }
-        let argument = way == Way::Argument;
+        let argument = given.way == Way::Argument;
         if argument && view.at_work {
             return self.submitted(Because::WentToWork);
         }
-        let echoed = argument && view.echoed;
-        if echoed
-            && matches!(
-                view.situation.admits(Mode::WhenIdle),
-                Err(Shut::Working | Shut::Blocked | Shut::Limited)
-            )
-        {
-            return self.submitted(Because::Echoed);
-        }
-        if argument && view.sight == Sight::Ours {
+        let echoed = given.echoed.or((argument && view.echoed).then_some(now));
+        let admitted = view.situation.admits(Mode::WhenIdle);
+        if echoed.is_some() {
+            if view.sight == Sight::Ours && self.policy.has_composer {
+                return self.submitted(Because::PutBack);
+            }
+            if matches!(admitted, Err(Shut::Working | Shut::Blocked | Shut::Limited)) {
+                return self.submitted(Because::Echoed);
+            }
+        } else if argument && view.sight == Sight::Ours {
             // It stands in the composer, and nobody pressed Enter.
             self.stage = Stage::Looking { since: now, inspecting: false };
             return self.look(now, false, Event::Looked, view, now);
         }
         // Where its composer was never seen, nobody can tell that it rests.
         let unseen = view.situation.state == State::Unknown && self.policy.has_composer;
-        let free = view.situation.admits(Mode::WhenIdle).is_ok() && view.sight != Sight::Foreign && !unseen;
-        let idle = free.then(|| idle.unwrap_or(now));
-        self.stage = Stage::Given { way, idle };
+        let free = admitted.is_ok() && view.sight != Sight::Foreign && !unseen;
+        let idle = free.then(|| given.idle.unwrap_or(now));
+        self.stage = Stage::Given(Given { idle, echoed, ..given });
+        if let Some(echoed) = echoed {
+            // It stands among what was said by an agent at rest, which may have yet to go to work.
+            let rested = idle.map(|since| since.plus(self.policy.rest));
+            let due = echoed.plus(self.policy.look).min(rested.unwrap_or(Timestamp(u64::MAX)));
+            self.deadline = Some(due);
+            return if now >= due { self.submitted(Because::Echoed) } else { Vec::new() };
+        }
         let Some(since) = idle else { return Vec::new() };
-        let look = if argument { self.policy.look } else { self.policy.look * 2 };
-        // It stands among what was said by an agent at rest, which may have yet to go to work.
-        let due = since.plus(if echoed { self.policy.rest } else { look });
+        let due = since.plus(if argument { self.policy.look } else { self.policy.look * 2 });
         if now < due {
             self.deadline = Some(due);
             return Vec::new();
-        }
-        if echoed {
-            return self.submitted(Because::Echoed);
         }
         if argument && self.unwatched {
             // It rests, but who knows since when: it may have answered it already.
@@ -169,6 +170,7 @@ impl Delivery {
         let blind = self.is_blind();
         let seen = view.sight == Sight::Ours;
         if seen || (blind && now >= since.plus(self.policy.enter_delay * 2)) {
+            self.shut = None;
             // A text that is seen late was taken late.
             let enter_at = if seen { now.plus(self.policy.enter_delay) } else { now };
             self.stage = Stage::Seen { enter_at };
@@ -194,7 +196,7 @@ impl Delivery {
         if now < due || !visible {
             self.deadline = Some(due).filter(|_| visible);
             let hidden = Some(Shut::Hidden).filter(|_| view.sight == Sight::Hidden);
-            self.shut = view.situation.admits_enter().err().or(hidden);
+            self.shut = view.situation.admits_enter().err().or(hidden).or(self.shut);
             self.stage = Stage::Looking { since, inspecting: false };
             return Vec::new();
         }
@@ -209,6 +211,7 @@ impl Delivery {
             (Sight::Empty, Event::Inspected { .. }) => {
                 self.stage = Stage::Looking { since, inspecting: false };
                 self.deadline = Some(now.plus(self.policy.rest));
+                self.shut = Some(Shut::Unread);
                 Vec::new()
             }
             (Sight::Empty, _) if inspecting => Vec::new(),

@@ -10,7 +10,11 @@ impl Delivery {
             return if self.attempts > 0 { self.give(Up::Mixed) } else { self.drafted(now) };
         }
         if self.policy.clear_stops && view.situation.state == State::Working {
-            self.stage = Stage::Waiting { not_before: Timestamp(0) };
+            // A part of it is there, and no other message may come between.
+            self.stage = match self.stage {
+                Stage::Looking { since, .. } => Stage::Looking { since, inspecting: false },
+                _ => Stage::Waiting { not_before: Timestamp(0) },
+            };
             self.shut = Some(Shut::Working);
             return Vec::new();
         }

@@ -45,6 +45,8 @@ pub enum Shut {
     Draft,
     /// Its terminal collects lines: the program does not read keys now.
     Cooked,
+    /// What was typed waits in its terminal.
+    Unread,
 }
 
 impl Shut {
@@ -67,6 +69,7 @@ impl Shut {
             }
             Self::Person => "a person is typing",
             Self::Draft => "something stands in the composer that is not this message",
+            Self::Unread => "it is typed, and the agent has not read it: the agent hangs, or has much to do",
             Self::Cooked => "its terminal is in cooked mode: the agent does not read keys now",
         }
     }
