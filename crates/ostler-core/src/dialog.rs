@@ -31,6 +31,8 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 const CONVICTION: Duration = Duration::from_millis(250);
 /// An answered dialog has this long to go away.
 const FAREWELL: Duration = Duration::from_secs(4);
+/// A row that is not there may have yet to be drawn for this long.
+const DRAWING: Duration = Duration::from_secs(5);
 /// How often a key is repeated.
 const MAX_TRIES: u32 = 3;
 /// Most keys for one dialog.
@@ -112,13 +114,20 @@ enum Stage {
 pub struct Dialog {
     stage: Stage,
     keys: u32,
+    /// Since when a row is not there that has to be.
+    incomplete: Option<Timestamp>,
     deadline: Option<Timestamp>,
 }
 
 impl Dialog {
     /// A dialog that was just seen.
     pub fn new(now: Timestamp) -> Self {
-        Self { stage: Stage::Settling { since: now }, keys: 0, deadline: Some(now.plus(SETTLE)) }
+        Self {
+            stage: Stage::Settling { since: now },
+            keys: 0,
+            incomplete: None,
+            deadline: Some(now.plus(SETTLE)),
+        }
     }
 
     /// Nothing more will be done.
@@ -135,8 +144,15 @@ impl Dialog {
     #[must_use]
     pub fn look(&mut self, sight: Sight, now: Timestamp) -> Option<Action> {
         self.deadline = None;
+        let whole = !matches!(sight, Sight::Rows { wanted: None, .. } | Sight::Rows { selected: None, .. });
+        self.incomplete = (!whole).then(|| self.incomplete.unwrap_or(now));
+        let drawn = self.incomplete.map(|since| since.plus(DRAWING)).filter(|until| now < *until);
         match (self.stage, sight) {
             (Stage::Over, _) => None,
+            (_, Sight::Rows { .. }) if drawn.is_some() => {
+                self.deadline = drawn;
+                None
+            }
             (_, Sight::Gone) => {
                 self.stage = Stage::Over;
                 (self.keys > 0).then_some(Action::Answered)
@@ -284,7 +300,10 @@ mod tests {
     #[test]
     fn a_dialog_without_the_row_is_left() {
         let nothing = Sight::Rows { wanted: None, selected: Some(3) };
-        assert_eq!(play(&[(400, nothing)]), [(400, Action::Leave(Reason::NoSuchRow))]);
+        let left = (5_400, Action::Leave(Reason::NoSuchRow));
+        assert_eq!(play(&[(400, nothing), (5_399, nothing), (5_400, nothing)]), [left]);
+        let late = [(400, nothing), (3_000, rows(6, 6)), (3_250, rows(6, 6))];
+        assert_eq!(play(&late), [(3_250, ENTER)], "it was drawn late");
     }
 
     #[test]

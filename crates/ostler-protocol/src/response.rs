@@ -179,6 +179,9 @@ pub struct SessionInfo {
     /// What the agent says it has spent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ostler_core::Usage>,
+    /// The dialog on its screen is being answered, as the user's policy says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answering: bool,
     /// How it ended.
     pub exit: Option<ExitInfo>,
 }

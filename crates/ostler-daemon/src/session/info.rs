@@ -93,6 +93,7 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         terminal: None,
         claims: None,
         usage: None,
+        answering: false,
         exit: None,
     }
 }

@@ -164,10 +164,8 @@ fn read_context(file: &Path) -> Result<String, CommandError> {
 
 /// Waits until the agent has taken prompt and context, a person is needed, or it takes too long.
 fn await_startup(session: &SessionInfo, deadline: Instant) -> Result<Vec<MessageInfo>, CommandError> {
-    let list = Request::Messages { name: Some(session.id.clone()), all: true };
-    let Response::Messages { messages } = client::call(&list)? else { return Err(super::unexpected()) };
     let mut awaited = Vec::new();
-    for message in messages {
+    for message in messages_of(session)? {
         let await_ =
             Request::Await { name: session.id.clone(), id: message.id.clone(), wait: Proof::Submitted };
         awaited.push(loop {
@@ -184,14 +182,21 @@ fn await_startup(session: &SessionInfo, deadline: Instant) -> Result<Vec<Message
             }
         });
     }
-    Ok(awaited)
+    // What was waited for in vain may have come while the next one was.
+    let open = awaited.iter().any(|message| message.proof < Proof::Submitted);
+    if open { messages_of(session) } else { Ok(awaited) }
+}
+
+fn messages_of(session: &SessionInfo) -> Result<Vec<MessageInfo>, CommandError> {
+    let list = Request::Messages { name: Some(session.id.clone()), all: true };
+    let Response::Messages { messages } = client::call(&list)? else { return Err(super::unexpected()) };
+    Ok(messages)
 }
 
 fn needs_person(id: &str) -> bool {
     status(id).is_some_and(|session| {
-        // A dialog that the policy answers is gone soon.
         let since = jiff::Timestamp::now().duration_since(session.since);
-        session.state == State::Blocked && since.as_secs() >= PATIENCE
+        session.state == State::Blocked && !session.answering && since.as_secs() >= PATIENCE
     })
 }
 

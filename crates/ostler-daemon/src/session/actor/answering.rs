@@ -75,6 +75,11 @@ impl Actor {
         }
     }
 
+    /// Whether a dialog is being answered that was not left to a person.
+    pub(super) fn is_answering(&self) -> bool {
+        self.answering.as_ref().is_some_and(|answering| !answering.dialog.is_over())
+    }
+
     /// When the dialog is to be looked at again.
     pub(super) fn answering_until(&self) -> Option<Timestamp> {
         self.answering.as_ref().and_then(|answering| answering.dialog.deadline())

@@ -153,6 +153,7 @@ impl Actor {
         info.holder = self.holder_pid;
         info.claims = self.output.claims.as_ref().and_then(|claims| serde_json::to_value(claims).ok());
         info.usage = Some(self.conversation.usage).filter(|usage| *usage != ostler_core::Usage::default());
+        info.answering = self.is_answering();
         if self.output.missing > 0 {
             info.because.push(format!("{} bytes of output were lost", self.output.missing));
         }
