@@ -205,11 +205,14 @@ pub async fn changes(
             // twice, and not never.
             let made = match Repository::around(dir).await {
                 Ok(None) => None,
-                Ok(Some(_)) | Err(_) => Some(snapshot(dir, exclude, limits).await?),
+                Ok(Some(_)) | Err(_) => Some(snapshot(dir, exclude, limits).await),
             };
-            let found = survey_tree(root, exclude.clone(), limits, files.clone()).await?;
+            let mut found = survey_tree(root, exclude.clone(), limits, files.clone()).await?;
             let changes = compare::trees(files, &found, cut);
-            let now = made.unwrap_or_else(|| {
+            if let Some(Err(error)) = &made {
+                found.notes.push(format!("looked at file by file: {error}"));
+            }
+            let now = made.and_then(Result::ok).unwrap_or_else(|| {
                 let seen = Seen::Tree { files: found.files };
                 Snapshot { root: before.root.clone(), seen, cut: found.cut, notes: found.notes }
             });
