@@ -336,6 +336,28 @@ mod tests {
     }
 
     #[test]
+    fn a_start_takes_the_place_of_what_is_usual() {
+        let table = r#"
+            versions = ["1"]
+            install.npm = ["a@{version}"]
+            launch = { program = "a", args = ["-a"], more_args = ["-b"], env = { A = "1", B = "", C = "1" } }
+            files = { "kept" = "1", "left-out" = "1" }
+            ready.appears = "x"
+            [starts.fresh]
+            dialogs = []
+            args = ["-c"]
+            files = { "left-out" = "" }
+            env = { A = "", C = "2" }
+        "#;
+        let file = AgentFile { name: "a".into(), table: table.parse().unwrap() };
+        let agent = file.resolve("1", Scene::Reply).unwrap();
+        let Agent { launch, files, .. } = agent.starts["fresh"].of(&agent);
+        assert_eq!((launch.args.join(" "), launch.more_args.join(" ")), ("-a".into(), "-b -c".into()));
+        assert_eq!(launch.env, [("B", ""), ("C", "2")].map(|(a, b)| (a.to_owned(), b.to_owned())).into());
+        assert_eq!((files["kept"].as_str(), files["left-out"].as_str()), ("1", ""));
+    }
+
+    #[test]
     fn every_agent_fits_every_scene() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/agents");
         for name in AgentFile::names(&dir).unwrap() {

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, ensure};
 use regex::Regex;
 use serde_json::Value;
 
 use super::context::{self, requests};
 use super::job::Job;
 use super::message::{self, Message};
-use super::session::{await_heard, send, start_with};
-use super::tally::{Said, Tally};
+use super::session::{await_heard, await_rest, send, start_with};
+use super::tally::{Said, Sent, Tally};
 use super::trial::Stage;
 use crate::agent::{Dialog, Places, Start};
 use crate::driver::{Driver, home, output};
@@ -20,11 +20,23 @@ use crate::stage::{CWD, HOME, prepare_home, prepare_project};
 const TIMEOUT: f64 = 90.0;
 /// Seconds a dialog is left alone.
 const HOLD: f64 = 3.0;
+/// Seconds that an agent at rest is watched: what ostler believes to be missing it types after five.
+const AFTERMATH: f64 = 6.0;
 /// What a user says who is not to be asked.
 const ALLOW: &str = "[policy]\ntrust = \"allow\"\nauth = \"allow\"\ndialog = \"allow\"\n";
 
+/// What was sent, and which had to wait for the turn of which.
+#[derive(Debug, Default)]
+pub struct Played {
+    /// Prompts and messages.
+    pub sent: Vec<Sent>,
+    /// Pairs of them, by their place.
+    pub turns: Vec<(usize, usize)>,
+}
+
 /// Plays every start twice, each time in a home where nothing was answered: a person answers, then the user's policy.
-pub fn run(driver: &mut Driver, job: &Job, places: &Places<'_>, tally: &mut Tally) -> Result<()> {
+pub fn run(driver: &mut Driver, job: &Job, places: &Places<'_>, tally: &mut Tally) -> Result<Played> {
+    let mut played = Played::default();
     for (index, (name, start)) in job.agent.starts.iter().enumerate() {
         let agent = start.of(&job.agent);
         let stage = Stage::new(&job.name, &agent, places);
@@ -42,49 +54,87 @@ pub fn run(driver: &mut Driver, job: &Job, places: &Places<'_>, tally: &mut Tall
             std::fs::write(home().join("config/config.toml"), policy)?;
             let title = format!("{name}-{}", if policy.is_empty() { "asked" } else { "allowed" });
             let prompt = message::short(job.effort.seed, index * 4 + turn, "what is to be done");
-            tally.sent += 1;
-            tally.contexts += 1;
             let known = context::token(&job.effort, index * 2 + turn);
             let notes = context::write_notes(&known)?;
-            let given = ["--prompt", &prompt.text, "--context", notes, "--timeout", "90"];
+            let given = ["--prompt", &prompt.text, "--context", notes, "--no-beacon", "--timeout", "90"];
             let told = start_with(driver, &stage, &title, &given).map_err(|error| format!("{error:#}"));
-            let played = if policy.is_empty() {
+            let waiting = if policy.is_empty() {
                 let message = message::short(job.effort.seed, index * 4 + 2, "while it asks: y 1 2");
-                left_to_a_person(driver, &stage, &dialogs, &told, &message, tally)
-                    .map(|()| judge(driver, job, &message, "", tally))
+                left_to_a_person(driver, &dialogs, &told, &message, tally).map(Some)
             } else {
-                told.map_err(anyhow::Error::msg)
+                let told = told.map_err(|told| anyhow!(told));
+                told.and_then(|()| answered_by_policy(driver, dialogs.len())).map(|()| None)
             };
-            let heard = played.and_then(|()| await_heard(driver, &stage, &prompt, TIMEOUT).map(drop));
+            let heard = waiting.and_then(|waiting| {
+                await_heard(driver, &stage, &prompt, TIMEOUT)?;
+                Ok(waiting)
+            });
+            // What comes twice comes a little later.
+            let rested = heard.and_then(|waiting| await_rest(driver).map(|()| waiting));
+            driver.rest(AFTERMATH);
             driver.snapshot(&title);
-            match heard {
-                Ok(()) => judge(driver, job, &prompt, &known, tally),
+            played.sent.push(taken(driver, &prompt)?);
+            match rested {
+                Ok(waiting) => {
+                    let first = played.sent.len() - 1;
+                    played.turns.extend(waiting.is_some().then_some((first, first + 1)));
+                    played.sent.extend(waiting);
+                }
                 Err(error) => {
                     tally.failed += 1;
                     tally.notes.push(format!("{title}: {error:#}"));
                 }
             }
+            judge_context(driver, job, &prompt, &known, tally);
             let _ = driver.stop_session();
         }
     }
-    Ok(())
+    Ok(played)
+}
+
+/// What ostler says of the prompt that the agent was started with.
+fn taken(driver: &Driver, prompt: &Message) -> Result<Sent> {
+    let listed = output(&mut driver.command(&["messages", "list", driver.name(), "--all", "--json"]))?;
+    let listed: Vec<Value> = serde_json::from_str(&listed)?;
+    let told =
+        listed.iter().find(|message| message["id"].as_str().is_some_and(|id| id.starts_with("prompt-")));
+    let told = told.context("nothing is known of the prompt")?;
+    let why = || told["failure"].as_str().unwrap_or_default().to_owned();
+    let said = match told["state"].as_str() {
+        Some("delivered") if told["proof"] == "submitted" => Said::Submitted,
+        Some("failed") => Said::Failed(why()),
+        Some("uncertain") => Said::Uncertain(why()),
+        _ => Said::Waiting(why()),
+    };
+    // On a command line it is given once, without Enter.
+    let times = |name: &str| told[name].as_u64().unwrap_or(0).max(1);
+    Ok(Sent {
+        message: prompt.clone(),
+        at: driver.now(),
+        returned: driver.now(),
+        said,
+        attempts: times("attempts"),
+        enters: times("enters"),
+        evidence: Vec::new(),
+        timed: false,
+        asked: false,
+        acknowledged: false,
+    })
 }
 
 /// Looks on while a message waits: every dialog has to be told, and to stay, until the driver answers it.
 fn left_to_a_person(
     driver: &Driver,
-    stage: &Stage,
     dialogs: &[&Dialog],
     told: &Result<(), String>,
     message: &Message,
     tally: &mut Tally,
-) -> Result<()> {
+) -> Result<Sent> {
     if !told.as_ref().is_err_and(|told| told.contains("a person is needed")) {
         tally.failed += 1;
         tally.notes.push(format!("{}: the start said {told:?}", driver.name()));
     }
-    tally.sent += 1;
-    let sent = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let sending = scope.spawn(|| send(driver, message, 240, false));
         let answered: Result<()> =
             dialogs.iter().try_for_each(|dialog| leave_and_answer(driver, dialog, tally));
@@ -92,11 +142,17 @@ fn left_to_a_person(
             // Nobody would answer, and the message wait in vain.
             let _ = driver.stop_session();
         }
-        let sent = sending.join().map_err(|_| anyhow::anyhow!("the sender broke"))?;
+        let sent = sending.join().map_err(|_| anyhow!("the sender broke"))?;
         answered.and(sent)
-    })?;
-    anyhow::ensure!(sent.said == Said::Submitted, "a message that waited: {:?}", sent.said);
-    await_heard(driver, stage, message, TIMEOUT).map(drop)
+    })
+}
+
+/// Every dialog was there, and ostler answered it.
+fn answered_by_policy(driver: &Driver, dialogs: usize) -> Result<()> {
+    let events = output(&mut driver.command(&["events", driver.name(), "--json"]))?;
+    let answered = events.matches("\"dialog.answered\"").count();
+    ensure!(answered == dialogs, "the policy answered {answered} of {dialogs} dialogs");
+    Ok(())
 }
 
 fn leave_and_answer(driver: &Driver, dialog: &Dialog, tally: &mut Tally) -> Result<()> {
@@ -106,33 +162,40 @@ fn leave_and_answer(driver: &Driver, dialog: &Dialog, tally: &mut Tally) -> Resu
         let status: Value = serde_json::from_str(&status)?;
         Ok((status["state"] == "blocked" && status["kind"] == dialog.kind.as_str()).then_some(()))
     })?;
-    driver.rest(HOLD);
     let appears = Regex::new(&dialog.appears)?;
-    if !appears.is_match(&driver.screen()?) {
+    let before = driver.screen()?;
+    driver.rest(HOLD);
+    let after = driver.screen()?;
+    if !appears.is_match(&after) {
         tally.answered += 1;
         tally.notes.push(format!("{}: {} was answered", driver.name(), dialog.appears));
         return Ok(());
+    }
+    if before != after {
+        tally.answered += 1;
+        tally.notes.push(format!(
+            "{}: something moved in {}:\n{before}\n{after}",
+            driver.name(),
+            dialog.appears
+        ));
     }
     driver.snapshot(&format!("{}-{}", driver.name(), dialog.kind));
     driver.press(&dialog.answer)?;
     driver.until("the dialog goes", TIMEOUT, || Ok((!appears.is_match(&driver.screen()?)).then_some(())))
 }
 
-/// Counts what became of a text that was heard, and of what is to be known with it.
-fn judge(driver: &Driver, job: &Job, message: &Message, known: &str, tally: &mut Tally) {
-    let token = message.token.as_deref().unwrap_or_default();
+/// Counts whether the model knew what it should when it was told what to do.
+fn judge_context(driver: &Driver, job: &Job, prompt: &Message, known: &str, tally: &mut Tally) {
+    let token = prompt.token.as_deref().unwrap_or_default();
     let requests = requests(driver, job, known, token);
-    if let [(_, times)] = requests[..] {
-        tally.arrived += 1;
-        tally.first_try += 1;
-        tally.visible += usize::from(times == 1);
-    } else {
-        tally.doubled += 1;
-    }
-    if !matches!(requests[..], [(_, times)] if times == usize::from(!known.is_empty())) {
+    let knew = matches!(requests[..], [(_, 1)]);
+    tally.contexts += 1;
+    tally.visible += usize::from(knew);
+    if !knew {
+        let name = driver.name();
         tally
             .notes
-            .push(format!("{}: requests with {token} and what they know: {requests:?}", driver.name()));
+            .push(format!("{name}: requests with {token}, and how often each has the context: {requests:?}"));
     }
 }
 

@@ -100,7 +100,8 @@ pub fn play(spec: &Path) -> Result<()> {
         Part::Dialog => trial.dialog(&mut driver),
         Part::Ack => trial.ack(&mut driver),
         Part::Context => context::run(&mut driver, &job, &stage, &mut more),
-        Part::Starts => starts::run(&mut driver, &job, &places, &mut more),
+        Part::Starts => starts::run(&mut driver, &job, &places, &mut more)
+            .map(|starts::Played { sent, turns }| (trial.sent, trial.turns) = (sent, turns)),
         Part::Kills => kills::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
         Part::Race => race::run(&mut driver, &job, &stage, &mut outcome).map(|sent| trial.sent = sent),
     };
@@ -183,7 +184,12 @@ impl Trial<'_> {
                 await_rest(driver)?;
             }
             running = true;
-            let sent = send(driver, message, TIMEOUT, timed)?;
+            let mut sent = send(driver, message, TIMEOUT, timed)?;
+            if matches!(&sent.said, Said::Waiting(why) if why.contains("has not read it")) {
+                // Some hang for minutes over a long text before this one; to ask again is all that a person can do.
+                self.notes.push(format!("{} waited {TIMEOUT} s: {:?}", message.id, sent.said));
+                sent = Sent { at: sent.at, timed: false, ..send(driver, message, TIMEOUT * 5, false)? };
+            }
             if sent.said != Said::Submitted {
                 failures += 1;
                 driver.snapshot(&format!("failed-{index:04}"));
