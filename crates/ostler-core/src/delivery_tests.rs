@@ -219,6 +219,25 @@ fn a_swallowed_enter_is_repeated_only_while_the_text_stands_there() {
 }
 
 #[test]
+fn a_dialog_of_the_turn_that_runs_does_not_prove_that_a_text_behind_it_was_taken() {
+    for mode in [Mode::Queue, Mode::Now] {
+        let working = |sight| View { at_work: true, ..view(State::Working, sight) };
+        let mut delivery = Delivery::new(mode, policy());
+        let (empty, ours) = (working(Sight::Empty), working(Sight::Ours));
+        let typed = [(0, Event::Looked, empty), (1, RAW, empty), (10, Event::Typed, empty)];
+        let entered = [(60, Event::Looked, ours), (160, Event::Looked, ours), (210, Event::Typed, ours)];
+        play(&mut delivery, &[typed, entered].concat());
+        let dialog = View { at_work: true, ..view(State::Blocked, Sight::Hidden) };
+        assert_eq!(play(&mut delivery, &[(300, Event::Looked, dialog), (60_000, Event::Looked, dialog)]), []);
+        let done = play(&mut delivery.clone(), &[(61_000, Event::Looked, ours), (61_001, RAW, ours)]);
+        assert_eq!(done, [(61_000, Action::Inspect), (61_001, Action::Type(Write::Enter))], "{mode:?}");
+        let because = if mode == Mode::Queue { Because::Kept } else { Because::WentToWork };
+        let done = play(&mut delivery, &[(61_000, Event::Looked, empty)]);
+        assert_eq!(done, [(61_000, Action::Prove(Proof::Submitted, because))], "{mode:?}");
+    }
+}
+
+#[test]
 fn text_is_typed_again_only_when_it_is_proven_missing() {
     let mut delivery = written();
     let gone = view(State::Idle, Sight::Empty);

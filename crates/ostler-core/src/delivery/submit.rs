@@ -61,7 +61,8 @@ impl Delivery {
                 self.enter_again(since, event, view, now)
             };
         }
-        let gone = blind || matches!(view.sight, Sight::Empty | Sight::Hidden);
+        // Of a turn that ran before, a dialog may hide the composer, and the text in it.
+        let gone = blind || view.sight == Sight::Empty || (view.sight == Sight::Hidden && rested);
         // Where no composer is known, the text is also echoed while it stands in one.
         let stays = view.sight == Sight::Part || (blind && view.sight != Sight::Empty);
         let sign = if gone && view.at_work {

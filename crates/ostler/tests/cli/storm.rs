@@ -26,7 +26,10 @@ const LIMIT: Duration = Duration::from_secs(70);
 #[derive(Debug, Default)]
 struct Tally {
     outcomes: BTreeMap<String, u64>,
+    /// What is not so.
     violations: Vec<String>,
+    /// What is so, or said to be unknown, and has no good reason.
+    unexplained: Vec<String>,
 }
 
 impl Tally {
@@ -60,10 +63,12 @@ fn whatever_agents_do_what_is_said_of_a_message_is_so() {
             });
         }
     });
-    let Tally { outcomes, violations } = tally.into_inner().unwrap();
+    let Tally { outcomes, violations, unexplained } = tally.into_inner().unwrap();
     println!("{outcomes:#?}");
     assert!(violations.is_empty(), "{} violations:\n{}", violations.len(), violations.join("\n"));
     let all: u64 = outcomes.values().sum();
+    println!("{} of {all} have no good reason:\n{}", unexplained.len(), unexplained.join("\n"));
+    assert!(unexplained.len() as u64 <= all / 100, "{} of {all} have no good reason", unexplained.len());
     let taken = outcomes.get("delivered, taken").copied().unwrap_or(0);
     assert!(taken * 2 > all, "too few arrived to mean anything: {outcomes:?}");
 }
@@ -134,7 +139,8 @@ fn answer(lab: &Lab, scenario: &Scenario, kind: &Value) {
         Some("trust") if screen.contains("❯ Yes, I trust") => "\r",
         Some("trust") if screen.contains("❯ No, exit") => "\x1b[B",
         Some("dialog") if screen.contains("❯ Dark mode") => "\r",
-        Some("permission") if screen.contains("❯ 1. Yes") => "1",
+        // What it quotes may look like one while it asks something else.
+        Some("permission") if screen.contains("❯ 1. Yes") && !screen.contains("Go left") => "1",
         Some("question") if screen.contains("❯ 1. Go left") => "2",
         _ => return,
     };
@@ -192,8 +198,10 @@ fn judge(lab: &Lab, scenario: &Scenario, tally: &Mutex<Tally>) {
             || scenario.kind == Kind::Unknown
             || said["failure"].is_null()
             || said["failure"] == "the program has ended";
-        if !honest || !explained || state == "queued" {
+        if !honest || state == "queued" {
             wrong.push(format!("{id} is said to be {state}, and was {what}: {said}"));
+        } else if !explained {
+            tally.unexplained.push(format!("{:?}: {said}", scenario.flags));
         }
     }
     let dialogs = log.iter().filter(|record| record["event"] == "answered");
