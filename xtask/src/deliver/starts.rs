@@ -20,8 +20,9 @@ use crate::stage::{CWD, HOME, prepare_home, prepare_project};
 const TIMEOUT: f64 = 90.0;
 /// Seconds a dialog is left alone.
 const HOLD: f64 = 3.0;
-/// Seconds that an agent at rest is watched: what ostler believes to be missing it types after five.
-const AFTERMATH: f64 = 6.0;
+/// Seconds that an agent at rest is watched: what ostler believes to be missing it types after five. Where a person
+/// answers, a message behind the prompt takes some of them.
+const AFTERMATH: [f64; 2] = [2.0, 6.0];
 /// What a user says who is not to be asked.
 const ALLOW: &str = "[policy]\ntrust = \"allow\"\nauth = \"allow\"\ndialog = \"allow\"\n";
 
@@ -71,7 +72,7 @@ pub fn run(driver: &mut Driver, job: &Job, places: &Places<'_>, tally: &mut Tall
             });
             // What comes twice comes a little later.
             let rested = heard.and_then(|waiting| await_rest(driver).map(|()| waiting));
-            driver.rest(AFTERMATH);
+            driver.rest(AFTERMATH[turn]);
             driver.snapshot(&title);
             played.sent.push(taken(driver, &prompt)?);
             match rested {
