@@ -110,7 +110,8 @@ fn trouble_of_a_machine_is_its_own_and_a_limit_is_everybodys() {
     // A person says so for all, wherever they are.
     there.run(&["providers", "reset"]).ok();
     for name in ["outside", "broken", "limited"] {
-        assert_eq!(here.breaker(name).0, "closed", "{name}");
+        // One of another machine with nothing to say may be forgotten.
+        assert!(["closed", ""].contains(&&*here.breaker(name).0), "{name}");
     }
     here.agent("outside", "--status", &["!say done"]);
     let task = ["--agent", "outside,b", "--check", "true"];

@@ -20,7 +20,7 @@ fn a_task_is_done_when_its_checks_pass() {
     assert_eq!((&run["checks"][0]["passed"], &run["checks"][0]["attempt"]), (&json!(true), &json!(1)));
     let prompt = &run["prompts"][0];
     assert_eq!((&prompt["context"], &prompt["original"]), (&json!(null), &prompt["contextual"]));
-    assert!(prompt["proof"].as_str().unwrap().contains("went to work"), "{prompt}");
+    assert!(prompt["proof"].as_str().unwrap().contains("the composer was emptied"), "{prompt}");
     for field in ["id", "task", "agents", "cwd", "usage", "started", "ended", "seconds", "version", "summary"]
     {
         assert!(!run[field].is_null(), "{field} is not in {run}");
