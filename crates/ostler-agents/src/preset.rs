@@ -56,6 +56,14 @@ pub struct Preset {
     pub rules: BTreeMap<String, RuleSpec>,
 }
 
+impl Preset {
+    /// Whether the rules were checked with this version, if that is known.
+    pub fn was_checked(&self, version: &Version) -> Option<bool> {
+        let range = VersionReq::parse(self.run.identity.as_ref()?.checked.as_deref()?).ok()?;
+        Some(version::in_range(&range, version))
+    }
+}
+
 /// How dear an agent is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -107,14 +115,6 @@ pub struct Identity {
     pub version_args: Vec<String>,
     /// Versions that the rules were checked with.
     pub checked: Option<String>,
-}
-
-impl Preset {
-    /// Whether the rules were checked with this version, if that is known.
-    pub fn was_checked(&self, version: &Version) -> Option<bool> {
-        let range = VersionReq::parse(self.run.identity.as_ref()?.checked.as_deref()?).ok()?;
-        Some(version::in_range(&range, version))
-    }
 }
 
 /// How a conversation is named and taken up again.

@@ -395,5 +395,4 @@ impl Delivery {
 }
 
 #[cfg(test)]
-#[path = "delivery_tests.rs"]
 mod tests;

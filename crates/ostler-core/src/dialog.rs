@@ -144,13 +144,14 @@ impl Dialog {
     #[must_use]
     pub fn look(&mut self, sight: Sight, now: Timestamp) -> Option<Action> {
         self.deadline = None;
-        let whole = !matches!(sight, Sight::Rows { wanted: None, .. } | Sight::Rows { selected: None, .. });
-        self.incomplete = (!whole).then(|| self.incomplete.unwrap_or(now));
-        let drawn = self.incomplete.map(|since| since.plus(DRAWING)).filter(|until| now < *until);
+        let lacks_row =
+            matches!(sight, Sight::Rows { wanted: None, .. } | Sight::Rows { selected: None, .. });
+        self.incomplete = lacks_row.then(|| self.incomplete.unwrap_or(now));
+        let drawing = self.incomplete.map(|since| since.plus(DRAWING)).filter(|until| now < *until);
         match (self.stage, sight) {
             (Stage::Over, _) => None,
-            (_, Sight::Rows { .. }) if drawn.is_some() => {
-                self.deadline = drawn;
+            _ if drawing.is_some() => {
+                self.deadline = drawing;
                 None
             }
             (_, Sight::Gone) => {

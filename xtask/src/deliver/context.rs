@@ -77,7 +77,8 @@ fn judge(driver: &Driver, job: &Job, context: &str, prompt: &str, tally: &mut Ta
     }
 }
 
-/// The requests that first say a prompt, each of which is a turn, for the model fails nobody here: its place in the conversation, and how often they have the context.
+/// The requests that first say a prompt: its place in the conversation, and how often they have the context. The model
+/// fails nobody here, so each of them is a turn.
 pub fn requests(driver: &Driver, job: &Job, context: &str, prompt: &str) -> Vec<(usize, usize)> {
     let exchanges = driver.exchanges();
     let request = |event: &Event| match event {

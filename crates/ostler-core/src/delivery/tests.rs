@@ -1,0 +1,69 @@
+//! Tables of moments, events and views, and what was done and when.
+
+mod body;
+mod clear;
+mod crash;
+mod gate;
+mod given;
+mod properties;
+mod submit;
+
+use std::time::Duration;
+
+use super::*;
+use crate::State;
+use crate::start_plan::Way;
+
+const IDLE: Situation = Situation { state: State::Idle, reachable: true, person: false, unrecognised: false };
+
+fn policy() -> Policy {
+    Policy { can_clear: true, enter_delay: Duration::from_millis(100), ..Policy::default() }
+}
+
+fn view(state: State, sight: Sight) -> View {
+    View {
+        situation: Situation { state, ..IDLE },
+        sight,
+        at_work: false,
+        echoed: false,
+        repeated: false,
+        tells_prompts: false,
+        touched: false,
+        changed: Timestamp(0),
+        current: true,
+    }
+}
+
+/// Plays a table of moments, events and views, and returns what was done and when.
+fn play(delivery: &mut Delivery, table: &[(u64, Event, View)]) -> Vec<(u64, Action)> {
+    let mut done = Vec::new();
+    for (at, event, view) in table {
+        done.extend(delivery.handle(*event, view, Timestamp(*at)).into_iter().map(|action| (*at, action)));
+    }
+    done
+}
+
+const RAW: Event = Event::Inspected { cooked: false, pending: 0 };
+
+/// A delivery whose text was typed at 10.
+fn written() -> Delivery {
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let idle = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(0, Event::Looked, idle), (1, RAW, idle), (10, Event::Typed, idle)]);
+    let proof = Action::Prove(Proof::Written, Because::Ledger);
+    assert_eq!(done, [(0, Action::Inspect), (1, Action::Type(Write::Body)), (10, proof)]);
+    delivery
+}
+
+/// A delivery whose Enter was typed at 210.
+fn entered() -> Delivery {
+    let mut delivery = written();
+    let ours = view(State::Idle, Sight::Ours);
+    let done = play(
+        &mut delivery,
+        &[(60, Event::Looked, ours), (160, Event::Looked, ours), (210, Event::Typed, ours)],
+    );
+    let seen = Action::Prove(Proof::Seen, Because::Composer);
+    assert_eq!(done, [(60, seen), (160, Action::Type(Write::Enter))]);
+    delivery
+}

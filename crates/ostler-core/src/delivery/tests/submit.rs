@@ -1,0 +1,133 @@
+//! Enter, and what became of it.
+
+use super::*;
+
+#[test]
+fn the_usual_way() {
+    let mut delivery = entered();
+    let work = View { at_work: true, ..view(State::Working, Sight::Empty) };
+    let done = play(&mut delivery, &[(300, Event::Looked, work)]);
+    assert_eq!(done, [(300, Action::Prove(Proof::Submitted, Because::WentToWork))]);
+    assert!(delivery.is_done());
+}
+
+#[test]
+fn the_agents_own_word_is_the_best_proof() {
+    let mut delivery = entered();
+    let work = View { at_work: true, tells_prompts: true, ..view(State::Working, Sight::Empty) };
+    assert_eq!(play(&mut delivery, &[(300, Event::Looked, work)]), []);
+    assert_eq!(delivery.deadline(), Some(Timestamp(2_300)));
+    let told = Event::Told { by: Witness::Hook };
+    let proof = Action::Prove(Proof::Submitted, Because::Told(Witness::Hook));
+    assert_eq!(play(&mut delivery.clone(), &[(400, told, work)]), [(400, proof)]);
+    // It may stay away; then other signs do.
+    let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
+    assert_eq!(play(&mut delivery, &[(2_300, Event::Looked, work)]), [(2_300, proof)]);
+}
+
+#[test]
+fn a_dialog_between_text_and_enter_is_not_answered() {
+    let mut delivery = written();
+    let ours = view(State::Idle, Sight::Ours);
+    let dialog = view(State::Blocked, Sight::Hidden);
+    let done = play(
+        &mut delivery,
+        &[(50, Event::Looked, ours), (100, Event::Looked, dialog), (90_000, Event::Looked, dialog)],
+    );
+    assert_eq!(done, [(50, Action::Prove(Proof::Seen, Because::Composer))]);
+    assert_eq!(
+        (delivery.shut(), delivery.deadline()),
+        (Some(Shut::Blocked), None),
+        "time does not release it"
+    );
+    let done = play(&mut delivery, &[(91_000, Event::Looked, ours), (91_100, Event::Looked, ours)]);
+    assert_eq!(done, [(91_100, Action::Type(Write::Enter))]);
+}
+
+#[test]
+fn a_swallowed_enter_is_repeated_only_while_the_text_stands_there() {
+    let mut delivery = entered();
+    let ours = view(State::Idle, Sight::Ours);
+    assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
+    assert_eq!(delivery.deadline(), Some(Timestamp(3_210)), "a screen that did not move may be late");
+    // It moved, as for a line break.
+    let ours = View { changed: Timestamp(300), ..ours };
+    assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
+    assert_eq!(delivery.deadline(), Some(Timestamp(1_010)));
+    let unread = Event::Inspected { cooked: false, pending: 1 };
+    let done = play(&mut delivery, &[(1_010, Event::Looked, ours), (1_011, unread, ours)]);
+    assert_eq!(done, [(1_010, Action::Inspect)], "the first one was not read yet");
+    assert_eq!(delivery.deadline(), Some(Timestamp(1_811)));
+    let again = [(1_811, Event::Looked, ours), (1_812, RAW, ours), (1_820, Event::Typed, ours)];
+    let done = play(&mut delivery, &again);
+    assert_eq!(done, [(1_811, Action::Inspect), (1_812, Action::Type(Write::Enter))]);
+    let dialog = view(State::Blocked, Sight::Hidden);
+    assert_eq!(play(&mut delivery, &[(9_000, Event::Looked, dialog), (99_000, Event::Looked, dialog)]), []);
+    let gone = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(99_100, Event::Looked, gone)]);
+    assert_eq!(done, [(99_100, Action::Give(Up::Uncertain))], "no sign of what became of it");
+}
+
+#[test]
+fn a_dialog_of_the_turn_that_runs_does_not_prove_that_a_text_behind_it_was_taken() {
+    for mode in [Mode::Queue, Mode::Now] {
+        let working = |sight| View { at_work: true, ..view(State::Working, sight) };
+        let mut delivery = Delivery::new(mode, policy());
+        let (empty, ours) = (working(Sight::Empty), working(Sight::Ours));
+        let typed = [(0, Event::Looked, empty), (1, RAW, empty), (10, Event::Typed, empty)];
+        let entered = [(60, Event::Looked, ours), (160, Event::Looked, ours), (210, Event::Typed, ours)];
+        play(&mut delivery, &[typed, entered].concat());
+        let dialog = View { at_work: true, ..view(State::Blocked, Sight::Hidden) };
+        assert_eq!(play(&mut delivery, &[(300, Event::Looked, dialog), (60_000, Event::Looked, dialog)]), []);
+        let done = play(&mut delivery.clone(), &[(61_000, Event::Looked, ours), (61_001, RAW, ours)]);
+        assert_eq!(done, [(61_000, Action::Inspect), (61_001, Action::Type(Write::Enter))], "{mode:?}");
+        let because = if mode == Mode::Queue { Because::Kept } else { Because::WentToWork };
+        let done = play(&mut delivery, &[(61_000, Event::Looked, empty)]);
+        assert_eq!(done, [(61_000, Action::Prove(Proof::Submitted, because))], "{mode:?}");
+    }
+}
+
+#[test]
+fn whatever_stands_in_the_composer_later_a_message_that_was_entered_is_not_called_failed() {
+    let foreign = view(State::Idle, Sight::Foreign);
+    assert_eq!(
+        play(&mut entered(), &[(40_000, Event::Looked, foreign)]),
+        [(40_000, Action::Give(Up::Uncertain))]
+    );
+    let echoed = View { echoed: true, ..foreign };
+    let proof = |because| [(300, Action::Prove(Proof::Submitted, because))];
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, echoed)]), proof(Because::Echoed));
+    // An interrupted agent has put it back: Enter again would submit it again.
+    let back = View { echoed: true, ..view(State::Idle, Sight::Ours) };
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, back)]), proof(Because::PutBack));
+    // A part of it is left: who knows what was taken.
+    let part = View { echoed: true, ..view(State::Idle, Sight::Part) };
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, part)]), []);
+}
+
+#[test]
+fn a_line_is_taken_when_the_program_has_read_it() {
+    let lines = Policy { has_composer: false, raw_only: false, ..policy() };
+    let mut delivery = Delivery::new(Mode::WhenIdle, lines);
+    // The terminal itself shows what is typed.
+    let echo = View { echoed: true, ..view(State::Idle, Sight::Ours) };
+    let hidden = view(State::Idle, Sight::Hidden);
+    let cooked = |pending| Event::Inspected { cooked: true, pending };
+    let done = play(
+        &mut delivery,
+        &[
+            (0, Event::Looked, hidden),
+            (1, cooked(0), hidden),
+            (5, Event::Typed, hidden),
+            (10, Event::Looked, echo),
+            (160, Event::Looked, echo),
+            (165, Event::Typed, echo),
+            (166, cooked(5), echo),
+        ],
+    );
+    let enter = (160, Action::Type(Write::Enter));
+    assert_eq!(done[4..], [enter, (165, Action::Inspect)], "{done:?}");
+    assert_eq!(delivery.deadline(), Some(Timestamp(266)));
+    let done = play(&mut delivery, &[(266, Event::Looked, echo), (267, cooked(0), echo)]);
+    assert_eq!(done, [(266, Action::Inspect), (267, Action::Prove(Proof::Submitted, Because::LineRead))]);
+}
