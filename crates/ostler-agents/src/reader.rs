@@ -80,6 +80,27 @@ impl Reader {
         self.composer.as_ref()
     }
 
+    /// The row in which that begins which a rule saw at the last look: where it saw several things, each in the last
+    /// row that has it, the topmost of these. Text that was written above a dialog is not where the dialog begins.
+    pub fn begins(&self, rule: &str) -> Option<u16> {
+        let rule = self.book.rules.iter().find(|known| &*known.id == rule)?;
+        let mut begins = None;
+        self.topmost(&rule.test, &mut begins);
+        begins.and_then(|row| u16::try_from(row).ok())
+    }
+
+    fn topmost(&self, test: &Test, topmost: &mut Option<usize>) {
+        match test {
+            Test::Row { region, pattern } => {
+                let on_screen = |row: &usize| *row < self.blank.len() && self.has(*row, *pattern);
+                let last = self.rows(*region).filter(on_screen).max();
+                *topmost = [*topmost, last].into_iter().flatten().min();
+            }
+            Test::All(tests) | Test::Any(tests) => tests.iter().for_each(|test| self.topmost(test, topmost)),
+            _ => {}
+        }
+    }
+
     /// Where the composer is at this very moment, also in the middle of a frame.
     pub fn glance(book: &Arc<RuleBook>, screen: &Screen) -> Option<Composer> {
         let mut reader = Self::new(book.clone());

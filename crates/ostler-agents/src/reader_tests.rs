@@ -536,3 +536,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_dialog_begins_where_its_rule_saw_it_last() {
+    let preset = "[rules.it]\nstate = 'blocked'\nwhen = { all = [{ in = 'dialog', row = 'Sure\\?' }, { in = 'dialog', row = '> ' }] }";
+    let mut screen = screen(9, "Sure?\r\n> quoted\r\ntext\r\nSure?\r\n> Yes\r\n  No");
+    let mut reader = Reader::new(book(preset));
+    reader.look(&mut screen);
+    assert_eq!((reader.begins("it"), reader.begins("other")), (Some(3), None));
+}

@@ -1,6 +1,6 @@
 //! Rules as they are written down.
 
-use ostler_core::State;
+use ostler_core::{Asking, State};
 use serde::{Deserialize, Serialize};
 
 /// What a sight on the screen means.
@@ -75,4 +75,30 @@ pub struct Answer {
     /// What saying yes grants, which the user can give beforehand: `folder` is trust in the folder, `unattended` is that
     /// the agent works without asking.
     pub grants: Option<String>,
+    /// It is asked at the agent's start and never later: it is not answered any more once the agent was ready, for then
+    /// the same words may be the agent's own. So it is unless said otherwise, but for permissions, questions and plans.
+    pub startup: Option<bool>,
+}
+
+impl Answer {
+    /// Whether a dialog of this kind is answered only until the agent was ready.
+    pub fn is_for_startup(&self, kind: Option<&str>) -> bool {
+        let later = [Asking::Permission, Asking::Question, Asking::Plan];
+        self.startup.unwrap_or_else(|| !later.iter().any(|asking| kind == Some(asking.as_str())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_is_asked_for_at_the_start_and_leave_at_any_time() {
+        let answer = Answer::default();
+        for (kind, startup) in [("trust", true), ("auth", true), ("dialog", true), ("permission", false)] {
+            assert_eq!(answer.is_for_startup(Some(kind)), startup, "{kind}");
+        }
+        assert!(answer.is_for_startup(None));
+        assert!(!Answer { startup: Some(false), ..answer }.is_for_startup(Some("dialog")));
+    }
 }

@@ -8,7 +8,7 @@ use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use semver::{Version, VersionReq};
 
 use crate::region::Region;
-use crate::rule::{Condition, RuleSpec};
+use crate::rule::{Answer, Condition, RuleSpec};
 use crate::speech::Speech;
 use crate::version::in_range;
 use crate::{ComposerSpec, ConversationSpec, Preset};
@@ -174,6 +174,19 @@ impl RuleBook {
     }
 }
 
+/// Patterns of answers are used only where a dialog is answered; that they are patterns is known before.
+fn check_answer(field: &str, answer: &Answer) -> Result<(), RuleError> {
+    let mut compiler = Compiler::default();
+    for (name, pattern) in
+        [("accept", &answer.accept), ("decline", &answer.decline), ("selected", &answer.selected)]
+    {
+        if let Some(pattern) = pattern {
+            compiler.pattern(&format!("{field}.{name}"), pattern)?;
+        }
+    }
+    Ok(())
+}
+
 /// Patterns that are looked for only when somebody asks, and so are not in the set for all rows.
 fn speech(spec: &ConversationSpec) -> Result<Option<Speech>, RuleError> {
     let (prompt, reply) = match (&spec.prompt, &spec.reply) {
@@ -284,6 +297,9 @@ impl Compiler {
         let state = spec.state.ok_or_else(|| RuleError::new(format!("{field}.state"), "is missing"))?;
         if matches!(state, State::Exited | State::Unknown | State::Starting) {
             return Err(RuleError::new(format!("{field}.state"), format!("no screen shows {state}")));
+        }
+        if let Some(answer) = &spec.answer {
+            check_answer(&format!("{field}.answer"), answer)?;
         }
         let mut until = None;
         let test = self.test(&format!("{field}.when"), &spec.when, &mut until, 0)?;

@@ -48,6 +48,10 @@ fn what_cannot_be_used_is_refused_with_its_field() {
             "[rules.it]\nstate = 'idle'\nversions = 'new'\nwhen.composer = true".into(),
             "rules.it.versions: unexpected",
         ),
+        (
+            format!("{}\nanswer = {{ accept = '(' }}", rule("composer = true")),
+            "rules.it.answer.accept: regex",
+        ),
         ("composer = { row = '(' }".into(), "composer.row: regex parse error"),
         ("composer = { row = 'x', above = '(' }".into(), "composer.above: regex parse error"),
         ("composer = { row = 'x', below = '(' }".into(), "composer.below: regex parse error"),

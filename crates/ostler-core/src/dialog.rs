@@ -4,11 +4,15 @@
 //! wanted row is selected, seen to be selected, and only then Enter is pressed; every key is a write of its own, and
 //! each is followed by a look. What does not go as expected is left to a person.
 
+mod consent;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
+
+pub use consent::{Circumstances, Consent, Doubt, Known, Witness, consent};
 
 /// What to do about a kind of dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -128,6 +132,11 @@ impl Dialog {
             incomplete: None,
             deadline: Some(now.plus(SETTLE)),
         }
+    }
+
+    /// A dialog that is left to a person from the start.
+    pub fn left() -> Self {
+        Self { stage: Stage::Over, keys: 0, incomplete: None, deadline: None }
     }
 
     /// Nothing more will be done.

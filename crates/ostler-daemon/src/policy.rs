@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use ostler_core::Asking;
 use ostler_core::dialog::Policy;
@@ -64,9 +65,14 @@ fn load(home: &Home) -> Folders {
         .unwrap_or_default()
 }
 
+/// Held from reading the trusted folders to writing them: of two starts at once, each would write what it read
+/// without what the other one adds.
+static CHANGING: Mutex<()> = Mutex::new(());
+
 /// Remembers that a folder is trusted, with all that is below it.
 pub(crate) fn trust_folder(home: &Home, folder: &Path) -> io::Result<()> {
     let folder = folder.canonicalize()?;
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut known = load(home);
     if known.folders.insert(folder) {
         let file = home.trusted_folders();
@@ -98,6 +104,25 @@ mod tests {
         assert_eq!(policies.of("theme", Some("dialog")), Policy::Deny);
         assert_eq!(policies.of("theme", None), Policy::Deny);
         assert_eq!(policies.of("run", Some("permission")), Policy::Ask, "a person answers");
+    }
+
+    #[test]
+    fn folders_that_are_trusted_at_once_are_all_trusted() {
+        let dir = tempfile::tempdir().unwrap();
+        let home =
+            Home::resolve(|name| (name == "OSTLER_HOME").then(|| dir.path().join("home").into())).unwrap();
+        fs::create_dir_all(home.path()).unwrap();
+        let folders: Vec<PathBuf> = (0..32).map(|at| dir.path().join(format!("folder-{at}"))).collect();
+        for folder in &folders {
+            fs::create_dir(folder).unwrap();
+        }
+        std::thread::scope(|scope| {
+            for folder in &folders {
+                scope.spawn(|| trust_folder(&home, folder).unwrap());
+            }
+        });
+        let lost: Vec<_> = folders.iter().filter(|folder| !is_trusted(&home, folder)).collect();
+        assert!(lost.is_empty(), "{lost:?}");
     }
 
     #[test]
