@@ -226,7 +226,7 @@ async fn hear_last_words(mut transcript: Watcher, told: &mut Told) {
     transcript.named(None, None);
     let hear = async {
         loop {
-            transcript.next().await.facts.iter().for_each(|fact| told.hear(fact));
+            transcript.next().await.facts.iter().for_each(|written| told.hear(&written.fact));
         }
     };
     let _: Result<(), _> = tokio::time::timeout(LAST_WORDS, hear).await;

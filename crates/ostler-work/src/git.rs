@@ -1,5 +1,7 @@
 //! Asking git about a repository without leaving a trace in it, and without running what its settings name.
 
+mod filters;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
@@ -8,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::kept::Keep;
+use crate::kept::{Keep, Kept};
 use crate::process::{self, End};
 
 /// How long one question may take.
@@ -62,6 +64,9 @@ pub enum GitError {
     /// Its settings name a program that cannot be kept from running.
     #[error("the settings of the repository have a filter with an odd name ({0:?}); rename it")]
     OddFilter(String),
+    /// Its settings name more programs than can be kept from running.
+    #[error("the settings of the repository have more than {} filters; remove some", filters::MOST)]
+    TooManyFilters,
     /// Files around it cannot be read or written.
     #[error("{path}: {source}")]
     Io {
@@ -75,6 +80,8 @@ pub enum GitError {
 /// A repository with a work tree.
 #[derive(Debug, Clone)]
 pub(crate) struct Repository {
+    /// The file of git itself.
+    program: PathBuf,
     top: PathBuf,
     /// Settings of this repository's filters, made harmless.
     filters: Vec<String>,
@@ -94,21 +101,30 @@ impl Repository {
 
     /// The repository whose work tree begins at `top`.
     pub(crate) async fn open(top: PathBuf) -> Result<Self, GitError> {
-        let mut repository = Self { top, filters: Vec::new(), limit: LIMIT };
-        let names = repository.ask("config", ["--list", "--name-only", "-z"], None).await?;
-        for name in names.split(|byte| *byte == 0).filter(|name| name.starts_with(b"filter.")) {
-            let name = String::from_utf8_lossy(name).into_owned();
-            let Some((driver, _)) = name.rsplit_once('.').filter(|_| !name.contains('=')) else {
-                return Err(GitError::OddFilter(name));
-            };
-            let harmless = [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")];
-            for setting in harmless.map(|(key, value)| format!("{driver}.{key}={value}")) {
-                if !repository.filters.contains(&setting) {
-                    repository.filters.push(setting);
-                }
-            }
-        }
-        Ok(repository)
+        Self::unchecked(top, LIMIT)?.without_filters().await
+    }
+
+    /// The same, if git itself would work on it: not if it belongs to another user, whom nobody trusts. No question
+    /// may take longer than `limit`.
+    pub(crate) async fn open_trusted(top: PathBuf, limit: Duration) -> Result<Self, GitError> {
+        let repository = Self::unchecked(top, limit)?;
+        // Whoever says where a repository is, is not asked whether it is to be trusted.
+        let mut command = repository.command("rev-parse", None);
+        command.arg("--git-dir").env_remove("GIT_DIR").env_remove("GIT_WORK_TREE");
+        repository.finish("rev-parse", command, MOST).await?;
+        repository.without_filters().await
+    }
+
+    fn unchecked(top: PathBuf, limit: Duration) -> Result<Self, GitError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let program = program_on(&path).ok_or_else(|| GitError::NotRun(io::ErrorKind::NotFound.into()))?;
+        Ok(Self { program, top, filters: Vec::new(), limit })
+    }
+
+    async fn without_filters(mut self) -> Result<Self, GitError> {
+        let settings = self.ask("config", ["--list", "--name-only", "-z"], None).await?;
+        self.filters = filters::harmless(&settings)?;
+        Ok(self)
     }
 
     /// The same with more time.
@@ -131,7 +147,7 @@ impl Repository {
     /// A command that works on this repository and on nothing that the environment may name. The place of both
     /// is given, so settings cannot move the work tree elsewhere.
     fn command(&self, subcommand: &str, index: Option<&Path>) -> Command {
-        let mut command = Command::new("git");
+        let mut command = Command::new(&self.program);
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_git_variable(name)) {
             command.env_remove(name);
         }
@@ -142,6 +158,8 @@ impl Repository {
         command.arg(subcommand).current_dir(&self.top).stdin(Stdio::null());
         command.env("GIT_DIR", self.top.join(".git")).env("GIT_WORK_TREE", &self.top);
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("GIT_NO_LAZY_FETCH", "1");
+        // A repository that allows a protocol by its name overrides a setting for all of them, but not this.
+        command.env("GIT_ALLOW_PROTOCOL", "");
         command.env("LC_ALL", "C").env_remove("LANGUAGE").env_remove(ostler_hold::SESSION_MARK);
         if let Some(index) = index {
             command.env("GIT_INDEX_FILE", index);
@@ -158,21 +176,37 @@ impl Repository {
     ) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(subcommand, index);
         command.args(args);
-        self.finish(subcommand, command).await
+        self.whole(subcommand, command).await
     }
 
-    async fn finish(&self, subcommand: &str, command: Command) -> Result<Vec<u8>, GitError> {
-        let subcommand = || subcommand.to_owned();
-        let keep = Keep { head: MOST, tail: 0 };
+    /// Runs a subcommand to its end and returns the first `most` bytes of what it printed.
+    pub(crate) async fn ask_first<A: AsRef<OsStr>>(
+        &self,
+        subcommand: &str,
+        args: impl IntoIterator<Item = A>,
+        most: usize,
+    ) -> Result<Vec<u8>, GitError> {
+        let mut command = self.command(subcommand, None);
+        command.args(args);
+        Ok(self.finish(subcommand, command, most).await?.into_head())
+    }
+
+    async fn whole(&self, subcommand: &str, command: Command) -> Result<Vec<u8>, GitError> {
+        let answer = self.finish(subcommand, command, MOST).await?;
+        answer.complete().ok_or_else(|| GitError::TooMuch { command: subcommand.to_owned() })
+    }
+
+    async fn finish(&self, subcommand: &str, command: Command, most: usize) -> Result<Kept, GitError> {
+        let keep = Keep { head: most, tail: 0 };
         let done = process::run(command, self.limit, keep, None).await.map_err(GitError::NotRun)?;
         if !done.end.is_success() {
             let said = done.stderr.text();
             let message =
                 said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
             let message = message.chars().take(400).collect();
-            return Err(GitError::Failed { command: subcommand(), end: done.end, message });
+            return Err(GitError::Failed { command: subcommand.to_owned(), end: done.end, message });
         }
-        done.stdout.complete().ok_or_else(|| GitError::TooMuch { command: subcommand() })
+        Ok(done.stdout)
     }
 
     /// One line of an answer.
@@ -214,7 +248,7 @@ impl Repository {
             named.flat_map(|(path, _)| [path.as_os_str().as_encoded_bytes(), b"\n"].concat()).collect();
         let mut command = self.command("hash-object", None);
         command.args(["--no-filters", "--stdin-paths"]).stdin(file_with(&input).map_err(failed)?);
-        let answer = self.finish("hash-object", command).await?;
+        let answer = self.whole("hash-object", command).await?;
         let mut answers =
             answer.split(|byte| *byte == b'\n').map(|name| String::from_utf8_lossy(name).into_owned());
         Ok(plain.into_iter().map(|plain| if plain { answers.next() } else { None }).collect())
@@ -258,6 +292,14 @@ impl Index {
     }
 }
 
+/// The file of git. A relative entry of the path would lead into the work tree, so it does not count.
+fn program_on(path: &OsStr) -> Option<PathBuf> {
+    let is_program = |file: &PathBuf| {
+        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git")).find(is_program)
+}
+
 /// Whether a work tree begins here.
 pub(crate) fn is_top(dir: &Path) -> bool {
     let git = dir.join(".git");
@@ -278,3 +320,7 @@ fn file_with(input: &[u8]) -> io::Result<fs::File> {
     file.rewind()?;
     Ok(file)
 }
+
+#[cfg(test)]
+#[path = "git/tests.rs"]
+mod tests;

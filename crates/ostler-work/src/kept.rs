@@ -58,6 +58,11 @@ impl Kept {
         is_complete.then_some(bytes)
     }
 
+    /// The bytes from the beginning.
+    pub(crate) fn into_head(self) -> Vec<u8> {
+        self.head
+    }
+
     /// The text, odd bytes replaced; a line of its own says what is missing.
     pub fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();

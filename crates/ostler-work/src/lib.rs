@@ -7,6 +7,8 @@
 //! checks of the task run, outside the agent ([`check`]). Commands that a model proposed run in a copy of the tree,
 //! contained by the kernel, or not at all ([`sandbox`]).
 //!
+//! How a work tree stands, as its people would say it (branch, commits, files that differ), tells [`standing`].
+//!
 //! A task can have a work tree and a branch of its own ([`worktree`]).
 //!
 //! All of this reads what an agent has written, so nothing here trusts it: git is asked in a way that runs no
@@ -22,6 +24,7 @@ mod observe;
 mod print;
 mod process;
 pub mod sandbox;
+mod standing;
 mod tree;
 pub mod worktree;
 
@@ -30,3 +33,4 @@ pub use git::GitError;
 pub use kept::{Keep, Kept};
 pub use observe::{Changes, Limits, ObserveError, Observed, Renamed, Snapshot, changes, snapshot};
 pub use process::{End, end_marked};
+pub use standing::{Standing, standing};

@@ -10,6 +10,7 @@ mod escapes;
 mod observe_git;
 mod observe_tree;
 mod sandbox;
+mod standing;
 mod support;
 mod worktree;
 mod world;
