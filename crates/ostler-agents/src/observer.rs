@@ -66,6 +66,11 @@ impl Observer {
         self.reader.composer()
     }
 
+    /// The row in which that begins which a rule saw at the last look.
+    pub fn begins(&self, rule: &str) -> Option<u16> {
+        self.reader.begins(rule)
+    }
+
     /// Whether everything that was drawn was looked at.
     pub fn is_current(&self) -> bool {
         self.drawn.is_none()
@@ -157,6 +162,7 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
         noisy_idle_ms,
         submit_grace_ms,
         enter_grace_ms,
+        interrupt_confirm_ms,
         startup_deadline_ms,
     } = agent.preset.timing;
     Settings {
@@ -167,6 +173,7 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
         noisy_idle_ms: noisy_idle_ms.unwrap_or(base.noisy_idle_ms),
         submit_grace_ms: submit_grace_ms.unwrap_or(base.submit_grace_ms),
         enter_grace_ms: enter_grace_ms.unwrap_or(base.enter_grace_ms),
+        interrupt_confirm_ms: interrupt_confirm_ms.unwrap_or(base.interrupt_confirm_ms),
         startup_deadline_ms: startup_deadline_ms.unwrap_or(base.startup_deadline_ms),
         ..base
     }

@@ -53,6 +53,13 @@ pub enum Event {
     Claimed(Option<Claim>),
     /// The agent reported something.
     Reported(Reporter, Fact),
+    /// The agent wrote something into its transcript, where it is read later.
+    Written {
+        /// What it wrote.
+        fact: Fact,
+        /// When it did.
+        at: Timestamp,
+    },
     /// Its processes were looked at.
     Sampled(ProcessSample),
     /// Another agent was asked what the screen shows.
@@ -242,6 +249,24 @@ impl Detector {
         all.find_map(|(reporter, retrying)| Some((reporter, retrying?)))
     }
 
+    /// Whether the agent's start is over: it was ready once, or told of a turn. From then on its screen may show what
+    /// it wrote itself.
+    pub fn has_started(&self) -> bool {
+        self.ready || self.records().iter().any(|(_, record)| record.open.is_some() || record.asked.is_some())
+    }
+
+    /// What the agent itself says that it waits for, now.
+    pub fn told_to_wait_for(&self) -> Vec<Asking> {
+        let claimed = self.claim.and_then(|claim| match claim.what {
+            Claim::Blocked(asking) => Some(asking),
+            _ => None,
+        });
+        // Its status is told at once; what hooks asked before it may be answered.
+        let newest = |asked: &At<Asking>| self.claim.is_none_or(|claim| claim.at <= asked.at);
+        let asked = self.asked().filter(newest).map(|asked| asked.what);
+        claimed.into_iter().chain(asked).collect()
+    }
+
     /// The last look at the processes.
     pub fn sample(&self) -> Option<At<ProcessSample>> {
         self.sample
@@ -287,7 +312,8 @@ impl Detector {
                 self.read(reading, now);
             }
             Event::Claimed(claim) => self.claimed(claim, now),
-            Event::Reported(reporter, fact) => self.reported(reporter, &fact, now),
+            Event::Reported(reporter, fact) => self.record_of(reporter).learn(&fact, now, now),
+            Event::Written { fact, at } => self.transcript.learn(&fact, at.min(now), now),
             Event::Sampled(sample) => {
                 self.sample = Some(At { what: sample, at: now });
                 self.looks.reported(&self.settings, now);
@@ -327,7 +353,9 @@ impl Detector {
         if reading.draft == Some(true) || working || blocked {
             self.emptied = None;
         }
-        if working || blocked {
+        // Work that shows since before Enter is of another turn.
+        let went_to_work = self.entered.is_some_and(|entered| self.seen.working >= Some(entered));
+        if went_to_work || blocked {
             self.entered = None;
         }
         self.vacant |= reading.draft == Some(false);
@@ -347,12 +375,11 @@ impl Detector {
         claimed || told(&self.hooks) || told(&self.transcript)
     }
 
-    fn reported(&mut self, reporter: Reporter, fact: &Fact, now: Timestamp) {
-        let record = match reporter {
+    fn record_of(&mut self, reporter: Reporter) -> &mut TurnRecord {
+        match reporter {
             Reporter::Hook | Reporter::Transport | Reporter::Screen => &mut self.hooks,
             Reporter::Transcript => &mut self.transcript,
-        };
-        record.learn(fact, now);
+        }
     }
 
     /// Weighs everything, and announces what is new.

@@ -34,7 +34,7 @@ use claims::Claims;
 pub use place::{Place, TailState};
 use reader::Reader;
 pub use tail::{FileId, Position};
-pub use watcher::{Batch, Watcher};
+pub use watcher::{Batch, Watcher, Written};
 
 /// What all transcripts of a daemon share.
 #[derive(Debug, Clone, Default)]

@@ -22,6 +22,8 @@ pub struct Decoder {
     rules: Arc<Rules>,
     memory: Memory,
     skipped: Skipped,
+    /// When the last record was written.
+    time: Option<Timestamp>,
 }
 
 #[derive(Debug)]
@@ -83,7 +85,12 @@ impl Decoder {
                 .collect::<Result<_, _>>()?,
             records: records.map(|(index, record)| Record::new(index, record)).collect::<Result<_, _>>()?,
         };
-        Ok(Self { rules: Arc::new(rules), memory: Memory::default(), skipped: Skipped::default() })
+        Ok(Self {
+            rules: Arc::new(rules),
+            memory: Memory::default(),
+            skipped: Skipped::default(),
+            time: None,
+        })
     }
 
     /// Goes on where another decoder stopped.
@@ -114,6 +121,11 @@ impl Decoder {
         &self.memory
     }
 
+    /// When the last record was written, as it says itself.
+    pub fn time(&self) -> Option<Timestamp> {
+        self.time
+    }
+
     /// What was not understood so far.
     pub fn skipped(&self) -> Skipped {
         self.skipped
@@ -131,6 +143,7 @@ impl Decoder {
         let Some(record) = self.parse(line) else { return facts };
         let time = self.rules.time.as_ref().and_then(|pointer| pointer.of(&record)).and_then(moment);
         let history = self.memory.is_history(time, line);
+        self.time = time;
         if self.rules.ignore.iter().any(|tests| tests.hold(&record)) {
             return facts;
         }

@@ -46,6 +46,13 @@ pub struct TranscriptSpec {
     pub records: Vec<RecordSpec>,
 }
 
+impl TranscriptSpec {
+    /// Whether it is known where a transcript has what the agent says.
+    pub fn tells_replies(&self) -> bool {
+        self.records.iter().any(|record| record.fact == Some(FactKind::Said))
+    }
+}
+
 /// What kind of file a transcript is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -159,12 +159,12 @@ pub struct TurnRecord {
 }
 
 impl TurnRecord {
-    /// Takes in what was reported.
-    pub(super) fn learn(&mut self, fact: &Fact, now: Timestamp) {
+    /// Takes in what was reported, and happened at `at`.
+    pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, now: Timestamp) {
         let open = |open| Some(At { what: open, at: now });
         match fact {
             Fact::PromptSubmitted { .. } | Fact::TurnStarted => {
-                *self = Self { open: open(true), begun: Some(now), ..Self::default() };
+                *self = Self { open: open(true), begun: Some(at), ..Self::default() };
             }
             Fact::ToolStarted { .. } | Fact::TurnProgressed | Fact::Compacting => {
                 self.open = open(true);

@@ -40,6 +40,8 @@ pub struct Settings {
     /// A turn that was begun and never ended is believed to be over after the screen looked idle for this long:
     /// some agents report no interrupt.
     pub interrupt_confirm_ms: u32,
+    /// The same for one whose screen has looked so from its beginning: some agents take their time to show work.
+    pub begin_confirm_ms: u32,
     /// Word of work gives way to a silent screen that looks idle after this long.
     pub veto_expiry_ms: u32,
     /// A status that changes twice within this time, right after a start, has flickered.
@@ -71,6 +73,7 @@ impl Default for Settings {
             still_dialog_ms: 10_000,
             contradiction_ms: 1_000,
             interrupt_confirm_ms: 1_500,
+            begin_confirm_ms: 15_000,
             veto_expiry_ms: 120_000,
             flicker_ms: 100,
             look_again_ms: 2_000,

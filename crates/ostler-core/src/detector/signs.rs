@@ -81,7 +81,7 @@ impl Detector {
         let since = self.verdict.since;
         let echoed = self.activity.last.is_none_or(|last| last <= since);
         let idle = self.verdict.state == State::Idle && self.sight == Sight::Current;
-        let typed = self.typed.filter(|typed| *typed >= since && idle && echoed)?;
+        let typed = self.typed.filter(|typed| *typed > since && idle && echoed)?;
         Some(typed.plus(millis(self.settings.silence_ms)))
     }
 

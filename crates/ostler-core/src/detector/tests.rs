@@ -49,6 +49,7 @@ fn settings() -> Settings {
         still_dialog_ms: 10_000,
         contradiction_ms: 1_000,
         interrupt_confirm_ms: 1_500,
+        begin_confirm_ms: 9_000,
         veto_expiry_ms: 120_000,
         flicker_ms: 100,
         look_again_ms: 2_000,
@@ -117,6 +118,10 @@ impl Stage {
             "claim" => Event::Claimed(claim(rest)),
             "hook" => Event::Reported(Reporter::Hook, fact(rest)),
             "transcript" => Event::Reported(Reporter::Transcript, fact(rest)),
+            "written" => {
+                let (at, what) = rest.split_once(' ').unwrap();
+                Event::Written { fact: fact(what), at: Timestamp(BEGIN.0 + at.parse::<u64>().unwrap()) }
+            }
             "transport" => Event::Reported(Reporter::Transport, fact(rest)),
             "sample" => Event::Sampled(match rest {
                 "reads" => ProcessSample { reads_terminal: true, ..ProcessSample::default() },

@@ -2,7 +2,7 @@
 
 use super::evidence::{At, Claim};
 use super::weigh::{Weighed, rule};
-use super::{Detector, Reporter, millis};
+use super::{Detector, Reporter, Settings, millis};
 use crate::{Asking, Failure, State, Timestamp};
 
 impl Detector {
@@ -132,7 +132,7 @@ impl Detector {
             if self.reporter() == Reporter::Transcript && !self.expectations.transcript_ends {
                 return None;
             }
-            let over = idle.max(open.at).plus(millis(self.settings.interrupt_confirm_ms));
+            let over = self.over_unsaid(record.begun.unwrap_or(open.at), open.at, idle);
             return (now < over).then(|| weighed.again(over));
         }
         // Word comes late: this is the end of a turn from before the last prompt, and the screen knows more.
@@ -155,6 +155,22 @@ impl Detector {
             return Some(weighed);
         }
         Some(self.at_rest(0.97, format!("{reporter}: the turn is over")))
+    }
+
+    /// When a turn is over though nobody says so, if the screen goes on looking idle; it was last heard of at `told`.
+    fn over_unsaid(&self, begun: Timestamp, told: Timestamp, idle: Timestamp) -> Timestamp {
+        let Settings { interrupt_confirm_ms, begin_confirm_ms, .. } = self.settings;
+        let idle_since = idle.max(told);
+        // What it showed for a moment may be of the turn before.
+        if idle >= begun.plus(millis(interrupt_confirm_ms)) {
+            return idle_since.plus(millis(interrupt_confirm_ms));
+        }
+        let unbegun = idle_since.plus(millis(begin_confirm_ms));
+        // What was typed behind its Enter may have stopped it.
+        let entered = self.prompted.as_ref().map_or(begun, |prompted| prompted.at.max(begun));
+        let stopped = self.typed.filter(|typed| *typed > entered);
+        let over = |stopped: Timestamp| stopped.max(idle_since).plus(millis(interrupt_confirm_ms));
+        stopped.map_or(unbegun, |stopped| over(stopped).min(unbegun))
     }
 
     /// The agent is done; what it left running decides between idle and watching.

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ostler_agents::transcript::{Decoder, Memory, TranscriptSpec};
-use ostler_core::Fact;
 
 use super::claims::{Claim, Claims};
 use super::find::{nearest, search};
@@ -14,6 +13,7 @@ use super::place::{Place, TailState};
 use super::remote::is_local;
 use super::rows::{Reading, Table};
 use super::tail::{FileId, Line, Position, Progress, Tail};
+use super::watcher::Written;
 use crate::trusted_path::{TrustError, open_beneath};
 
 /// Reads one session's transcript. Every step blocks for a bounded time.
@@ -48,7 +48,7 @@ struct Known {
 /// What a step brought.
 #[derive(Debug, Default)]
 pub(super) struct Step {
-    pub(super) facts: Vec<Fact>,
+    pub(super) facts: Vec<Written>,
     /// What a person should know.
     pub(super) problem: Option<String>,
     /// There is more to be read at once.
@@ -271,9 +271,13 @@ impl Reader {
     }
 }
 
-fn take(decoder: &mut Decoder, facts: &mut Vec<Fact>, line: &Line<'_>) {
+fn take(decoder: &mut Decoder, facts: &mut Vec<Written>, line: &Line<'_>) {
     match line {
-        Line::Whole(line) => facts.extend(decoder.line(line)),
+        Line::Whole(line) => {
+            let told = decoder.line(line);
+            let at = decoder.time();
+            facts.extend(told.into_iter().map(|fact| Written { fact, at }));
+        }
         Line::TooLong => decoder.skip_long(),
     }
 }

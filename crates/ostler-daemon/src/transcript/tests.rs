@@ -89,13 +89,17 @@ async fn next(watcher: &mut Watcher) -> Batch {
     timeout(Duration::from_secs(20), watcher.next()).await.expect("the transcript tells nothing")
 }
 
+fn told(batch: Batch) -> Vec<Fact> {
+    batch.facts.into_iter().map(|written| written.fact).collect()
+}
+
 /// The next so many facts, however they are parted.
 async fn facts(watcher: &mut Watcher, count: usize) -> Vec<Fact> {
     let mut facts = Vec::new();
     while facts.len() < count {
         let batch = next(watcher).await;
         assert_eq!(batch.problem, None);
-        facts.extend(batch.facts);
+        facts.extend(told(batch));
     }
     facts
 }
@@ -217,7 +221,7 @@ async fn what_is_outside_is_refused_and_said() {
         scene.append("s.jsonl", &line("b"));
         let mut told = Vec::new();
         while told.is_empty() {
-            told = next(&mut watcher).await.facts;
+            told = self::told(next(&mut watcher).await);
         }
         assert_eq!(told, ended(&["b"]));
     }
@@ -269,7 +273,7 @@ async fn nothing_is_lost_when_waits_are_given_up() {
         scene.append("s.jsonl", &line(&round.to_string()));
         tokio::select! {
             biased;
-            batch = watcher.next() => told.extend(batch.facts),
+            batch = watcher.next() => told.extend(self::told(batch)),
             () = tokio::task::yield_now() => {}
         }
     }
@@ -289,7 +293,7 @@ async fn without_hints_only_active_sessions_are_looked_at() {
     scene.append("s.jsonl", &line("b"));
     assert!(timeout(Duration::from_hours(1), watcher.next()).await.is_err());
     watcher.set_active(true);
-    assert_eq!(timeout(Duration::from_secs(2), watcher.next()).await.unwrap().facts, ended(&["b"]));
+    assert_eq!(told(timeout(Duration::from_secs(2), watcher.next()).await.unwrap()), ended(&["b"]));
 }
 
 #[tokio::test]

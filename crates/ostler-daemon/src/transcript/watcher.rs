@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ostler_core::Fact;
+use ostler_core::{Fact, Timestamp};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -20,11 +20,20 @@ const LAST_LOOK: Duration = Duration::from_secs(30);
 /// Bytes after which the state is given though there is no fact in them.
 const QUIET: u64 = 1 << 20;
 
+/// A fact in a transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The fact.
+    pub fact: Fact,
+    /// When it was written down, if that is told.
+    pub at: Option<Timestamp>,
+}
+
 /// What a transcript told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     /// The facts, in order. Empty if there is only a problem, or much that means nothing.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<Written>,
     /// How far the transcript was read: to be kept with what the facts changed.
     pub state: TailState,
     /// Why it cannot be read, in words for the user.

@@ -60,7 +60,7 @@ fn the_next_daemon_takes_over_what_was_known() {
     // The end of a turn was missed: the screen tells.
     play(
         KNOWN,
-        "100 hook prompt\n 200 read working\n 1000 restart -> working\n 1001 out\n 1031 read idle -> working\n 2531 -> idle",
+        "100 hook prompt\n 200 read working\n 1000 restart -> working\n 1001 out\n 1031 read idle -> working\n 10000 -> working\n 10031 -> idle",
     );
 }
 
@@ -88,4 +88,39 @@ fn lost_output_makes_the_screen_unknown_and_leaves_the_hooks() {
 fn a_verdict_says_since_when() {
     let stage = play(SPEAKS, "0 claim idle\n 700 claim working\n 5000 claim working\n 5100 out");
     assert_eq!(stage.detector.verdict().since, BEGIN.plus(Duration::from_millis(700)));
+}
+
+#[test]
+fn a_start_is_over_once_the_agent_was_ready_or_told_of_a_turn_also_for_the_next_daemon() {
+    for (script, over) in [
+        ("100 read blocked/trust", false),
+        ("100 hook session\n 200 read blocked/trust", false),
+        // Its box is drawn a moment before the dialog that takes its place.
+        ("100 read idle\n 800 read blocked/trust", false),
+        ("100 read idle\n 3000 read blocked/trust", true),
+        ("100 claim idle\n 200 read blocked/trust", true),
+        ("100 hook prompt\n 110 read blocked/permission", true),
+        ("100 read working\n 110 read blocked/permission", true),
+    ] {
+        for restart in ["", "\n 4000 restart\n 4010 read blocked/trust"] {
+            let stage = play(KNOWN, &format!("{script}{restart}"));
+            assert_eq!(stage.detector.has_started(), over, "{script}{restart}");
+        }
+    }
+}
+
+#[test]
+fn what_an_agent_waits_for_is_its_newest_word() {
+    let table: &[(&str, &[Asking])] = &[
+        ("100 read blocked/trust", &[]),
+        ("100 claim blocked", &[Asking::Permission]),
+        ("100 claim blocked\n 200 claim working", &[]),
+        ("100 hook asked", &[Asking::Permission]),
+        ("100 hook asked\n 200 claim working", &[]),
+        ("100 claim working\n 200 hook asked", &[Asking::Permission]),
+        ("100 hook asked\n 200 hook answered", &[]),
+    ];
+    for (script, told) in table {
+        assert_eq!(play(SPEAKS, script).detector.told_to_wait_for(), *told, "{script}");
+    }
 }

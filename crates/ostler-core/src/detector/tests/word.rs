@@ -245,10 +245,73 @@ fn an_interrupt_that_no_hook_reports_shows_on_the_screen() {
          21529 -> working
          21530 -> idle
          30000 hook prompt -> working
-         31499 -> working
-         31500 -> idle",
+         32000 type -> working
+         33499 -> working
+         33500 -> idle",
     );
     play(KNOWN, "100 hook prompt -> working\n 200 hook interrupted -> idle");
+}
+
+#[test]
+fn a_turn_that_has_yet_to_show_work_is_not_taken_for_one_that_was_stopped() {
+    play(
+        KNOWN,
+        "100 read idle empty
+         2000 -> idle
+         3000 enter
+         3050 read working empty
+         3060 transcript prompt -> working
+         5000 read idle empty -> working
+         5100 transcript stop -> idle
+         5200 read working empty
+         5300 enter
+         5310 read idle empty
+         5400 transcript prompt -> working
+         9000 -> working
+         14399 -> working
+         14400 -> idle
+         15000 enter
+         15100 transcript prompt -> working
+         20000 read working empty -> working
+         24000 read idle empty
+         25500 -> idle",
+    );
+}
+
+#[test]
+fn a_turn_that_is_told_late_is_not_the_one_that_was_asked_for_since() {
+    play(
+        KNOWN,
+        "100 read idle empty
+         2000 -> idle
+         3000 enter
+         3100 read working empty -> working
+         3300 read idle! empty
+         3400 -> idle
+         3500 enter -> working
+         3600 written 3010 prompt -> working
+         3610 written 3290 stop -> working
+         3900 read working empty -> working
+         4000 written 3880 prompt -> working
+         4300 written 4290 stop -> idle",
+    );
+}
+
+#[test]
+fn work_that_shows_since_before_enter_says_nothing_of_it() {
+    play(
+        KNOWN,
+        "100 read idle empty
+         2000 -> idle
+         3000 read working empty -> working
+         4000 hook stop -> idle
+         4100 enter
+         4200 read working empty -> working
+         4300 read idle! empty -> working
+         5500 -> working
+         5600 read working empty -> working
+         5900 hook stop -> idle",
+    );
 }
 
 #[test]
