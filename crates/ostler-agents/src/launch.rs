@@ -1,9 +1,10 @@
 //! What an agent is started with.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
 
-use crate::Preset;
 use crate::hooks::SessionHooks;
+use crate::{Preset, Startup};
 
 /// What a preset and the hooks of a session make of a start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,6 +31,18 @@ impl Launch {
         }
     }
 
+    /// Adds what tells the agent to trust its folder.
+    pub fn trust(&mut self, startup: &Startup, cwd: &str) {
+        let quoted = toml_string(cwd);
+        // What was filled in is not looked at again: a folder can be called anything.
+        let filled = |arg: &String| {
+            let parts = arg.split("{cwd:toml}").map(|part| part.replace("{cwd}", cwd));
+            parts.collect::<Vec<_>>().join(&quoted)
+        };
+        self.args.extend(startup.trusted_args.iter().map(filled));
+        self.set.extend(startup.trusted_env.clone());
+    }
+
     /// An environment with what is to be set, and without what is to be taken away.
     pub fn environment(&self, inherited: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let is = |name: &OsStr, other: &str| name == OsStr::new(other);
@@ -41,9 +54,47 @@ impl Launch {
     }
 }
 
+/// Text as TOML has it in one line, as a value or as a key.
+fn toml_string(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            _ if character.is_control() => _ = write!(quoted, "\\u{:04X}", u32::from(character)),
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_folder_can_be_trusted() {
+        let startup = Startup {
+            trusted_args: vec!["--trust={cwd}".into(), "p={ {cwd:toml} = { trust = {cwd:toml} } }".into()],
+            trusted_env: [("TRUST".to_owned(), "1".to_owned())].into(),
+            ..Startup::default()
+        };
+        for cwd in [
+            "/p",
+            r#"/a "b" \c\"#,
+            "/two\nlines\u{7f}\u{85}",
+            "/a.b=c",
+            "/d\u{e9}j\u{e0}",
+            "/{cwd}{cwd:toml}'",
+        ] {
+            let mut launch = Launch::default();
+            launch.trust(&startup, cwd);
+            let table: toml::Table = launch.args[1].parse().unwrap();
+            assert_eq!(table["p"][cwd]["trust"].as_str(), Some(cwd), "{}", launch.args[1]);
+            assert_eq!(launch.args[0], format!("--trust={cwd}"));
+            assert_eq!(launch.set, [("TRUST".into(), "1".into())]);
+        }
+    }
 
     #[test]
     fn a_start_is_what_the_preset_and_the_hooks_say() {

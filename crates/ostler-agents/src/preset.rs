@@ -243,7 +243,8 @@ pub enum WhileWorking {
 pub struct Startup {
     /// Milliseconds of silence after which an agent that no rules know is typed to. The last resort, at most ten minutes.
     pub ready_delay_ms: Option<u32>,
-    /// Arguments that tell it to trust the folder `{cwd}`, where the user does.
+    /// Arguments that tell it to trust the folder `{cwd}`, where the user does; `{cwd:toml}` is the folder as a string in
+    /// TOML, with its quotes.
     pub trusted_args: Vec<String>,
     /// Environment that tells it so.
     pub trusted_env: BTreeMap<String, String>,
@@ -325,6 +326,9 @@ pub struct Timing {
     pub submit_grace_ms: Option<u32>,
     /// An agent that is slow to take Enter has this long.
     pub enter_grace_ms: Option<u32>,
+    /// A turn whose end nobody tells is over after the screen looked idle for so long, and it did not so long from
+    /// its beginning.
+    pub interrupt_confirm_ms: Option<u32>,
     /// A start that nothing is recognised of is given up after this.
     pub startup_deadline_ms: Option<u32>,
 }

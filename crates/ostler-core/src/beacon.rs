@@ -1,9 +1,13 @@
 //! The line that says who speaks to an agent, and about what.
 
 use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
 
 /// What a message is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Topic {
     /// Work for the agent.
     Assigned,
@@ -20,6 +24,10 @@ pub enum Topic {
 }
 
 impl Topic {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Assigned, Self::ColdStart, Self::Handoff, Self::Patrol, Self::Retry, Self::Switch];
+
     /// The word in the line.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -29,6 +37,44 @@ impl Topic {
             Self::Patrol => "patrol",
             Self::Retry => "retry",
             Self::Switch => "switch",
+        }
+    }
+}
+
+/// What a message is about, and which of its kind: `retry:42`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// What it is about.
+    pub topic: Topic,
+    /// Which of its kind.
+    pub id: Option<String>,
+}
+
+/// No subject is written so.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectError {
+    /// The topic is not known.
+    #[error("no topic is called {0:?}; there are {known}", known = Topic::ALL.map(Topic::as_str).join(", "))]
+    Topic(String),
+    /// The id would break the line.
+    #[error("an id has 1 to 80 characters and no blanks: {0:?}")]
+    Id(String),
+}
+
+impl FromStr for Subject {
+    type Err = SubjectError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, id) = text.split_once(':').map_or((text, None), |(name, id)| (name, Some(id)));
+        let topic = Topic::ALL.into_iter().find(|topic| topic.as_str() == name);
+        let topic = topic.ok_or_else(|| SubjectError::Topic(name.to_owned()))?;
+        let fits = |id: &str| {
+            (1..=80).contains(&id.chars().count())
+                && !id.contains(|c: char| c.is_control() || c.is_whitespace() || c == '•')
+        };
+        match id {
+            Some(id) if !fits(id) => Err(SubjectError::Id(id.to_owned())),
+            id => Ok(Self { topic, id: id.map(str::to_owned) }),
         }
     }
 }
@@ -65,6 +111,21 @@ fn word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_subject_is_a_topic_and_perhaps_an_id() {
+        for topic in Topic::ALL {
+            assert_eq!(topic.as_str().parse(), Ok(Subject { topic, id: None }));
+        }
+        assert_eq!("retry:a:1".parse(), Ok(Subject { topic: Topic::Retry, id: Some("a:1".into()) }));
+        let error = |text: &str| text.parse::<Subject>().unwrap_err().to_string();
+        assert_eq!(
+            error("lunch"),
+            "no topic is called \"lunch\"; there are assigned, cold-start, handoff, patrol, retry, switch"
+        );
+        assert_eq!(error("retry:"), "an id has 1 to 80 characters and no blanks: \"\"");
+        assert!(error("retry:a b").contains("no blanks"));
+    }
 
     #[test]
     fn it_is_one_line_whatever_the_names() {

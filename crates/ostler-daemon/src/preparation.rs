@@ -10,11 +10,12 @@ use ostler_agents::{Agent, FirstPrompt, Launch, version};
 use ostler_core::start_plan::Abilities;
 use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, OsText, Problem};
-use ostler_store::NewSession;
+use ostler_store::{NewEvent, NewSession};
+use serde_json::json;
 
 use crate::identity::Identity;
 use crate::registry::Shared;
-use crate::{Home, presets, programs};
+use crate::{Home, clock, presets, programs};
 
 /// The program to start.
 #[derive(Debug)]
@@ -116,6 +117,21 @@ pub(crate) fn is_unattended(dir: &Path) -> bool {
     dir.join(UNATTENDED).is_file()
 }
 
+/// Records that the user's own arguments leave no room for the hooks of a session.
+async fn tell_left_out(shared: &Shared, session: &NewSession, said: String) {
+    tracing::info!(session = %session.name, said, "hooks are left out");
+    let reason = format!("your arguments say something else: {said}");
+    let event = NewEvent {
+        at: clock::now(),
+        session: Some(session.id.clone()),
+        event: "hooks.left_out",
+        details: json!({ "reason": reason }),
+    };
+    if let Err(error) = shared.store.run(move |store| store.record(&event)).await {
+        tracing::error!(session = %session.name, %error, "not recorded");
+    }
+}
+
 /// Adds what the preset says to arguments and environment, and sets up the hooks of this session; returns what the
 /// agent can take at its start.
 pub(crate) async fn prepare(
@@ -128,16 +144,15 @@ pub(crate) async fn prepare(
 ) -> io::Result<Abilities> {
     let dir = PathBuf::from(&session.dir);
     let spec = agent.preset.hooks.as_ref().filter(|_| manner.hooks);
-    let hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, &shared.executable, &dir));
+    let mut hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, &shared.executable, &dir));
     // What the user says in so many words is not contradicted.
-    let hooks = hooks.filter(|hooks| {
-        !hooks.args.iter().any(|own| own.starts_with('-') && args.iter().any(|arg| arg == own.as_str()))
-    });
+    if let Some(said) = hooks.as_ref().and_then(|hooks| hooks.contradicted_by(args)) {
+        hooks = None;
+        tell_left_out(shared, session, said).await;
+    }
     let mut launch = Launch::new(&agent.preset, manner.unattended, hooks.as_ref());
     if manner.trusted {
-        let startup = &agent.preset.startup;
-        launch.args.extend(startup.trusted_args.iter().map(|arg| arg.replace("{cwd}", &session.cwd)));
-        launch.set.extend(startup.trusted_env.iter().map(|(name, value)| (name.clone(), value.clone())));
+        launch.trust(&agent.preset.startup, &session.cwd);
     }
     args.splice(0..0, launch.args.iter().map(OsString::from));
     *env = launch.environment(env);

@@ -1,11 +1,12 @@
 //! Starting a session.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ostler_agents::Launch;
+use ostler_agents::{Agent, FirstPrompt, Launch};
 use ostler_core::start_plan::Abilities;
 use ostler_core::{SessionName, environment};
 use ostler_hold::{DAEMON_MARK, DEFAULT_RING, LaunchError, Launched, SESSION_MARK, SessionDir, Spec};
@@ -16,7 +17,7 @@ use ostler_store::{Ending, NewSession, Session, StoreError};
 use crate::preparation::{self, Found, Manner, Why};
 use crate::registry::Shared;
 use crate::session::{Command, Origin, ended_info, store_problem};
-use crate::{clock, hooks, identity, policy, startup};
+use crate::{clock, hooks, identity, left_blocks, policy, startup};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
@@ -58,17 +59,19 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     let agent = agent.map(|candidate| candidate.agent);
     let session = record(shared, &request, &cwd, agent.as_deref().map(|agent| &*agent.name), version).await?;
     let mut args: Vec<OsString> = request.args.into_iter().map(OsString::from).collect();
+    let own_args = !args.is_empty();
     let mut abilities = Abilities::default();
     if let Some(agent) = agent.as_ref().filter(|_| told) {
         env = Launch::new(&agent.preset, false, None).environment(&env);
     } else if let Some(agent) = &agent {
-        if request.trust
-            && let Err(error) = policy::trust_folder(&shared.home, &cwd)
-        {
-            return Err(failed(shared, &session.id, format!("the trust cannot be recorded: {error}")).await);
-        }
-        let (hooks, unattended) = (request.hooks, request.unattended);
-        let manner = Manner { hooks, unattended, trusted: policy::is_trusted(&shared.home, &cwd) };
+        let trusted = match trust(shared, &cwd, request.trust).await {
+            Ok(trusted) => trusted,
+            Err(error) => {
+                let reason = format!("the trust cannot be recorded: {error}");
+                return Err(failed(shared, &session.id, reason).await);
+            }
+        };
+        let manner = Manner { hooks: request.hooks, unattended: request.unattended, trusted };
         match preparation::prepare(shared, agent, &session, &mut args, &mut env, manner).await {
             Ok(known) => abilities = known,
             Err(error) => {
@@ -76,6 +79,9 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
             }
         }
     }
+    // An option of the user's may take every word behind it.
+    let positional = |agent: &Agent| agent.preset.prompt.first == FirstPrompt::Arg;
+    abilities.argument &= !(own_args && agent.as_deref().is_some_and(positional));
     // Behind a wrapper nobody knows whose arguments they would be.
     let known = agent.as_deref().filter(|_| !told);
     if let Err(error) = startup::record(shared, known, &session, &request.startup, abilities, &mut args).await
@@ -98,6 +104,18 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
         umask: request.umask,
     };
     launch(shared, session, spec, env).await
+}
+
+/// Whether a folder is trusted, from now on if the user says so.
+async fn trust(shared: &Shared, folder: &Path, said: bool) -> io::Result<bool> {
+    let (home, folder) = (shared.home.clone(), folder.to_owned());
+    let look = move || {
+        if said {
+            policy::trust_folder(&home, &folder)?;
+        }
+        Ok(policy::is_trusted(&home, &folder))
+    };
+    tokio::task::spawn_blocking(look).await.map_err(io::Error::other)?
 }
 
 /// The session that an earlier try of the same request started.
@@ -244,6 +262,7 @@ async fn take_up(shared: &Shared, session: NewSession, launched: Launched) -> Re
     let pid = recorded.is_ok().then_some(pid);
     let record = Session { start: session, pid, stop_requested: false, ending: None, memory: None };
     let handle = shared.look_after(record.clone(), Origin::Launched(launched.holder));
+    tokio::spawn(left_blocks::take_out_of_ended(shared.clone()));
     forget_old(shared).await;
     match handle.ask(Command::Info).await {
         Ok(info) => Ok(info),

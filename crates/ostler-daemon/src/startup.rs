@@ -24,8 +24,10 @@ pub(crate) async fn record(
     args: &mut Vec<OsString>,
 ) -> Result<(), StoreError> {
     let time = clock::shown(clock::now()).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let topic = if request.prompt.is_some() { Topic::Assigned } else { Topic::ColdStart };
-    let beacon = Beacon { recipient: &session.name, sender: &request.sender, time: &time, topic, id: None };
+    let usual = if request.prompt.is_some() { Topic::Assigned } else { Topic::ColdStart };
+    let (topic, id) =
+        request.subject.as_ref().map_or((usual, None), |subject| (subject.topic, subject.id.as_deref()));
+    let beacon = Beacon { recipient: &session.name, sender: &request.sender, time: &time, topic, id };
     let beacon = if request.beacon { beacon.to_string() } else { String::new() };
     let wanted =
         Wanted { beacon: &beacon, context: request.context.as_deref(), work: request.prompt.as_deref() };

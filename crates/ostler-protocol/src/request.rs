@@ -1,5 +1,6 @@
 //! What a client asks.
 
+use ostler_core::beacon::Subject;
 use ostler_core::delivery::Mode;
 use ostler_core::queue::Priority;
 use ostler_core::{Proof, SessionName, State};
@@ -248,6 +249,9 @@ pub struct StartupRequest {
     pub sender: String,
     /// Say in the first line who speaks, and about what.
     pub beacon: bool,
+    /// What the first line says it is about; by what there is to do, if nothing is said.
+    #[serde(default)]
+    pub subject: Option<Subject>,
 }
 
 /// From where on output is shown.

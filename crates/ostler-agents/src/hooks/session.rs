@@ -1,5 +1,6 @@
 //! Hooks for one session alone.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -19,6 +20,51 @@ pub struct SessionHooks {
     pub env: Vec<(String, String)>,
     /// Files to write before the start, by their names in the session's directory.
     pub files: Vec<(String, String)>,
+}
+
+impl SessionHooks {
+    /// What in the user's arguments says something else than these hooks need, if anything does.
+    ///
+    /// An option that sets one of many things, as `-c KEY=VALUE` does, says something else only about the same thing or
+    /// about all that it is a part of.
+    pub fn contradicted_by(&self, args: &[OsString]) -> Option<String> {
+        let mut own = self.args.iter().map(String::as_str).peekable();
+        while let Some(flag) = own.next() {
+            if !flag.starts_with('-') {
+                continue;
+            }
+            let key = own.peek().copied().and_then(key);
+            for (at, arg) in args.iter().enumerate() {
+                let arg = arg.to_string_lossy();
+                let Some(rest) = arg.strip_prefix(flag) else { continue };
+                let short = flag.len() == 2 && !rest.is_empty();
+                let given = match rest.strip_prefix('=').or(short.then_some(rest)) {
+                    Some(given) => Some(given.into()),
+                    None if rest.is_empty() => args.get(at + 1).map(|next| next.to_string_lossy()),
+                    None => continue,
+                };
+                match (key, given.as_deref()) {
+                    (None, _) => return Some(flag.to_owned()),
+                    (Some(key), Some(given)) if sets(given, key) => return Some(format!("{flag} {key}")),
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What an option of the form `KEY=VALUE` is about.
+fn key(value: &str) -> Option<&str> {
+    let (key, _) = value.split_once('=')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    (!key.is_empty() && key.chars().all(plain)).then_some(key)
+}
+
+/// Whether what the user gives sets this key, or all that it is a part of.
+fn sets(given: &str, key: &str) -> bool {
+    let name = given.split_once('=').map_or(given, |(name, _)| name).trim();
+    key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Hooks for one session, if the agent has a way to get them. `dir` is the session's directory.
@@ -76,4 +122,35 @@ pub fn context_output(spec: &HookSpec, event: &str, context: &str) -> Option<Str
     } else {
         form.replace("{text}", context)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_about_the_same_thing_contradicts() {
+        let hooks = |args: &[&str]| SessionHooks {
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            ..SessionHooks::default()
+        };
+        let keyed = hooks(&["-c", "hooks.Stop=[{a=1}]", "-c", "hooks.state={}"]);
+        let whole = hooks(&["--settings", r#"{"hooks":{"a":"b=c"}}"#]);
+        let table: &[(&SessionHooks, &[&str], Option<&str>)] = &[
+            (&keyed, &["-c", "model=x"], None),
+            (&keyed, &["-c", "hooksmith=x", "-cmodel=y", "--config", "z=1"], None),
+            (&keyed, &["-c", "hooks.Start=[]"], None),
+            (&keyed, &["-c", "hooks.Stop=[]"], Some("-c hooks.Stop")),
+            (&keyed, &["-c", "model=x", "-chooks.state={}"], Some("-c hooks.state")),
+            (&keyed, &["-c", "hooks={}"], Some("-c hooks.Stop")),
+            (&keyed, &["-c"], None),
+            (&whole, &["--model", "x", "--settings-dir", "y"], None),
+            (&whole, &["--settings", "mine.json"], Some("--settings")),
+            (&whole, &["--settings=mine.json"], Some("--settings")),
+        ];
+        for (hooks, args, expected) in table {
+            let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+            assert_eq!(hooks.contradicted_by(&args).as_deref(), *expected, "{args:?}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ostler_core::SessionName;
+use ostler_core::beacon::Subject;
 use ostler_screen::Size;
 
 use super::seconds;
@@ -51,6 +52,10 @@ pub(crate) struct Start {
     /// Do not say in the first line who speaks and about what
     #[arg(long)]
     pub(crate) no_beacon: bool,
+    /// What the first line says prompt and context are about: assigned, cold-start, handoff, patrol, retry or
+    /// switch, and which, as in retry:42 [default: assigned with a prompt, else cold-start]
+    #[arg(long, value_name = "TOPIC[:ID]", conflicts_with = "no_beacon")]
+    pub(crate) topic: Option<Subject>,
     /// Trust this folder, now and later: dialogs that ask for it are answered so
     #[arg(long)]
     pub(crate) trust: bool,
@@ -110,6 +115,7 @@ impl Wrap {
             no_wait: true,
             timeout: 0.0,
             no_beacon: false,
+            topic: None,
             trust: false,
             unattended: false,
             record: self.record,

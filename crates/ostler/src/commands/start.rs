@@ -27,8 +27,20 @@ const TRIES: u32 = 10;
 
 /// Longest context.
 const MAX_CONTEXT: u64 = 1 << 20;
-/// A program that dies within this time is told about at once.
-const EARLY_DEATH: Duration = Duration::from_millis(400);
+/// An agent that dies within this time is told about, unless it was seen to do something before.
+const EARLY_DEATH: Duration = Duration::from_millis(1_800);
+/// The same where nobody wants to wait.
+const SUDDEN_DEATH: Duration = Duration::from_millis(400);
+/// What an agent does that has come up.
+const UP: [State; 7] = [
+    State::Idle,
+    State::Working,
+    State::Watching,
+    State::Blocked,
+    State::Limited,
+    State::Error,
+    State::Exited,
+];
 
 /// What programs are told.
 #[derive(Debug, Serialize)]
@@ -53,7 +65,8 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let messages = if wait { await_startup(&session, deadline)? } else { Vec::new() };
     // An agent that dies at once is told about; of any other program that is nobody's business but its own.
-    let session = if session.preset.is_some() { early(&session) } else { session };
+    let patience = if args.no_wait { SUDDEN_DEATH } else { EARLY_DEATH };
+    let session = if session.preset.is_some() { early(&session, patience) } else { session };
     if args.json {
         output::json(&Answer { session: &session, startup: messages.clone() })?;
     } else {
@@ -101,6 +114,12 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
         (Some(given), Some(known)) => Some(format!("{}\n\n{known}", given.trim_end())),
         (given, known) => given.or(known),
     };
+    let prompt = args.prompt.take().filter(|prompt| !prompt.trim().is_empty());
+    let subject = args.topic.take();
+    if subject.is_some() && prompt.is_none() && context.is_none() {
+        return Err(CommandError::new(Kind::Usage, "there is nothing that --topic could be about")
+            .hint("give --prompt, --context or --recall with it"));
+    }
     Ok(StartRequest {
         id: client::fresh_id(),
         program: OsText::from(&program),
@@ -116,12 +135,7 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
         record: args.record.map_or(0, |mib| u64::from(mib) * MIB),
         open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(0),
         umask: umask(),
-        startup: StartupRequest {
-            prompt: args.prompt.take().filter(|prompt| !prompt.trim().is_empty()),
-            context,
-            sender: sender(),
-            beacon: !args.no_beacon,
-        },
+        startup: StartupRequest { prompt, context, sender: sender(), beacon: !args.no_beacon, subject },
         trust: args.trust,
         unattended: args.unattended,
     })
@@ -204,10 +218,10 @@ fn status(id: &str) -> Option<SessionInfo> {
     client::call(&Request::Status { name: id.to_owned() }).and_then(super::session).ok()
 }
 
-/// The session after the moment in which programs that cannot run die.
-fn early(session: &SessionInfo) -> SessionInfo {
-    let wait = Request::Wait { name: session.id.clone(), states: vec![State::Exited] };
-    match client::call_with(&wait, None, Some(EARLY_DEATH)) {
+/// The session after the moment in which programs that cannot run die; one that is up has no such moment.
+fn early(session: &SessionInfo, patience: Duration) -> SessionInfo {
+    let wait = Request::Wait { name: session.id.clone(), states: UP.to_vec() };
+    match client::call_with(&wait, None, Some(patience)) {
         Ok(Response::Session(session)) => *session,
         _ => status(&session.id).unwrap_or_else(|| session.clone()),
     }
@@ -215,10 +229,15 @@ fn early(session: &SessionInfo) -> SessionInfo {
 
 fn verdict(session: &SessionInfo, messages: &[MessageInfo], wait: bool) -> Result<ExitCode, CommandError> {
     let name = &session.name;
-    if session.state == State::Exited
-        && session.preset.is_some()
-        && (wait || session.exit.as_ref().is_some_and(|exit| exit.status != Some(0)))
-    {
+    if session.state == State::Exited && session.preset.is_some() {
+        // It did what it was asked to by its arguments, such as to tell its version; there is nothing to send to.
+        if !wait && session.exit.as_ref().is_some_and(|exit| exit.status == Some(0)) {
+            let ended = session.because.join("; ");
+            super::agents::tell(&format!(
+                "{name} ended at once: {ended}; ostler logs {name} shows what it said"
+            ));
+            return Ok(ExitCode::SUCCESS);
+        }
         let message =
             format!("{name} ended at once: {}{}", session.because.join("; "), super::send::screen_end(name));
         return Err(

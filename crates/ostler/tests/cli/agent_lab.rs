@@ -125,7 +125,7 @@ impl Lab {
     /// Starts the agent; it is not waited for.
     #[track_caller]
     pub(crate) fn start(&self, name: &str, flags: &[&str]) {
-        self.start_with(name, &[], flags).ok();
+        self.start_with(name, &["--no-wait"], flags).ok();
     }
 
     #[track_caller]

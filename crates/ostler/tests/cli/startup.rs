@@ -34,7 +34,7 @@ struct Cell {
 
 /// Starts an agent with context and prompt.
 fn start_with_both(argument: bool, hooks: bool) -> Cell {
-    let first = if argument { "[prompt]\nfirst = \"arg\"\n" } else { "" };
+    let first = if argument { "[prompt]\nfirst = \"flag\"\nflag = \"--\"\n" } else { "" };
     let lab = Lab::with(&format!("{first}{}", if hooks { HOOKS } else { "" }));
     lab.write_agent(&hooked(&lab));
     let context = lab.home.scratch().join("context.md");
@@ -89,6 +89,24 @@ fn a_hook_that_never_runs_costs_time_and_no_order() {
 }
 
 #[test]
+fn hooks_are_left_out_only_where_the_user_says_something_else_and_that_is_told() {
+    let lab = Lab::with(&HOOKS.replace("[\"--hooks\"]", "[\"-c\", \"hooks.it=1\"]"));
+    let args = lab.home.scratch().join("$OSTLER_SESSION.args");
+    lab.write_agent(&format!("echo \"$@\" > \"{}\"\nexec {} stand-in\n", args.display(), ostler().display()));
+    for (name, said, left_out) in [("a", "model=x", false), ("b", "hooks.it=2", true)] {
+        lab.run(&["start", "standin", "--name", name, "--", "-c", said]).ok();
+        let file = lab.home.scratch().join(format!("{name}.args"));
+        let given = until("the program is there", || {
+            fs::read_to_string(&file).ok().filter(|given| given.ends_with('\n'))
+        });
+        assert_eq!(given.contains("hooks.it=1"), !left_out, "{given}");
+        let events = lab.home.ok(["events", name]);
+        assert_eq!(events.contains("hooks.left_out"), left_out, "{events}");
+        assert_eq!(events.contains("your arguments say something else: -c hooks.it"), left_out, "{events}");
+    }
+}
+
+#[test]
 fn a_prompt_alone_needs_no_more_than_a_line_that_says_who_speaks() {
     let lab = Lab::new();
     let told = lab.start_with("a", &["--prompt", "Say hello.", "--timeout", "60"], &[]).ok();
@@ -100,6 +118,12 @@ fn a_prompt_alone_needs_no_more_than_a_line_that_says_who_speaks() {
     );
     lab.start_with("b", &["--prompt", "Say hello.", "--no-beacon", "--timeout", "60"], &[]).ok();
     assert_eq!(lab.taken("b"), ["Say hello."]);
+    let options = ["--prompt", "Try that again.", "--topic", "retry:42", "--timeout", "60"];
+    lab.start_with("again", &options, &[]).ok();
+    assert!(lab.taken("again")[0].contains("• retry:42\n\n"), "{:?}", lab.taken("again"));
+    lab.start_with("no", &["--prompt", "x", "--topic", "lunch"], &[])
+        .fails(2, &["no topic is called \"lunch\"", "handoff, patrol, retry, switch"]);
+    lab.start_with("no", &["--topic", "patrol"], &[]).fails(2, &["--topic", "give --prompt"]);
     // A flag that an agent wants before its first prompt.
     lab.write_preset(&format!("{PRESET}[prompt]\nfirst = \"flag\"\nflag = \"--reply\"\n"));
     lab.start_with("c", &["--prompt", "hello", "--no-wait"], &[]).ok();
@@ -114,7 +138,7 @@ fn a_prompt_alone_needs_no_more_than_a_line_that_says_who_speaks() {
 
 #[test]
 fn an_agent_that_does_not_take_its_argument_is_typed_to() {
-    let lab = Lab::with("[prompt]\nfirst = \"arg\"\n");
+    let lab = Lab::with("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n");
     // The program drops its arguments, as a wrapper may.
     lab.write_agent(&format!("exec {} stand-in --log \"$2\"\n", ostler().display()));
     lab.start_with("a", &["--prompt", "Never mind.", "--no-beacon", "--timeout", "60"], &[]).ok();
@@ -122,10 +146,30 @@ fn an_agent_that_does_not_take_its_argument_is_typed_to() {
 }
 
 #[test]
+fn a_first_prompt_is_never_behind_arguments_that_may_swallow_it() {
+    let lab = Lab::with("[prompt]\nfirst = \"arg\"\n");
+    let logs = lab.home.scratch().join("$OSTLER_SESSION.log");
+    lab.write_agent(&format!("exec {} stand-in --log \"{}\" \"$@\"\n", ostler().display(), logs.display()));
+    let start = |name: &str, args: &[&str]| {
+        let start = ["start", "standin", "--name", name, "--prompt", "Go on.", "--timeout", "60", "--"];
+        lab.run(&[&start[..], args].concat()).ok();
+        assert!(
+            matches!(&lab.taken(name)[..], [taken] if taken.ends_with("Go on.")),
+            "{:?}",
+            lab.taken(name)
+        );
+        lab.count(name, "bytes") > 0
+    };
+    assert!(!start("a", &[]), "it is on the command line");
+    // As far as ostler knows, the option takes all words behind it.
+    assert!(start("b", &["--word-pace", "1"]), "it is typed");
+}
+
+#[test]
 fn an_agent_that_starts_anew_when_it_is_trusted_is_given_nothing_before() {
     let startup = "[startup]\nrestarts = true\ntrusted_args = [\"--yes\"]\n";
     let identity = "[run.identity]\nargs = [\"--version\"]\nmatches = \"^it is\"\nchecked = \"2\"\n";
-    let lab = Lab::with(&format!("[prompt]\nfirst = \"arg\"\n{startup}{identity}"));
+    let lab = Lab::with(&format!("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n{startup}{identity}"));
     // It asks, and begins again with the same arguments.
     let stand_in = format!("{} stand-in", ostler().display());
     let write = |version: &str| {
@@ -159,7 +203,7 @@ fn an_agent_that_starts_anew_when_it_is_trusted_is_given_nothing_before() {
 fn a_prompt_that_reads_like_a_command_is_none() {
     let preset = PRESET.replace("[input]\n", "[input]\nliteral = { \"/\" = \" \" }\n");
     let lab = Lab::new();
-    lab.write_preset(&format!("{preset}[prompt]\nfirst = \"arg\"\n"));
+    lab.write_preset(&format!("{preset}[prompt]\nfirst = \"flag\"\nflag = \"--\"\n"));
     lab.start_with("a", &["--prompt", "/etc is full", "--no-beacon", "--timeout", "60"], &[]).ok();
     assert_eq!(lab.taken("a"), [" /etc is full"]);
     lab.start_with("b", &["--prompt", "/etc is full", "--timeout", "60"], &[]).ok();
@@ -169,7 +213,7 @@ fn a_prompt_that_reads_like_a_command_is_none() {
 
 #[test]
 fn a_context_that_is_too_long_to_be_typed_arrives_whole() {
-    for (first, hooks) in [("", ""), ("[prompt]\nfirst = \"arg\"\n", ""), ("", HOOKS)] {
+    for (first, hooks) in [("", ""), ("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n", ""), ("", HOOKS)] {
         let lab = Lab::with(&format!("{first}{hooks}"));
         lab.write_agent(&hooked(&lab));
         let context = lab.home.scratch().join("context.md");
@@ -278,6 +322,14 @@ fn an_agent_that_dies_at_once_is_told_with_its_status_and_screen() {
             &["ended at once: exit status 7", "cannot find my settings", &format!("ostler logs {name}")],
         );
     }
+    // One that takes a moment to find that out.
+    let late = ["--ready-after", "60000", "--die-after", "1000", "--exit-code", "7"];
+    lab.write_agent(&format!("echo 'cannot go on'; exec {} stand-in \"$@\"\n", ostler().display()));
+    lab.start_with("late", &[], &late).fails(1, &["ended at once: exit status 7"]);
+    lab.write_agent("echo 'version 3'\n");
+    let done = lab.start_with("fine", &[], &[]);
+    assert!(done.err.contains("fine ended at once: exit status 0"), "{done:?}");
+    assert_eq!(done.ok(), "fine\n");
     lab.write_agent("echo 'killed by somebody'; kill -9 $$\n");
     lab.start_with("b", &[], &[]).fails(1, &["ended at once: ended by signal 9", "killed by somebody"]);
     // Of any other program that is nobody's business.
