@@ -242,18 +242,21 @@ fn quoted(text: &str) -> String {
 fn fit_places(places: &[Place], room: usize) -> String {
     let lines: Vec<String> = places
         .iter()
-        .map(|place| format!("- {}:{}: {}\n", place.file, place.line, one_line(&place.text, 160)))
+        .map(|place| {
+            let (file, text) = (one_line(&place.file, 300), one_line(&place.text, 160));
+            format!("- {file}:{}: {text}\n", place.line)
+        })
         .collect();
     let whole: usize = lines.iter().map(String::len).sum();
     let left = if whole <= room { room } else { room.saturating_sub(NOTE) };
-    let mut text = String::new();
+    let (mut text, mut missing) = (String::new(), lines.len());
     for line in &lines {
         if text.len() + line.len() > left {
             break;
         }
         text.push_str(line);
+        missing -= 1;
     }
-    let missing = lines.len() - text.lines().count();
     if missing > 0 && room >= NOTE {
         let _ = writeln!(text, "[{missing} more places left out]");
     }

@@ -69,12 +69,14 @@ pub fn rows_above(screen: &Screen, composer: Option<&Composer>) -> Vec<String> {
 }
 
 /// Whether the agent asks for its context in its last reply: by a line of its own, above its composer.
-///
-/// `typed` is what was typed into it of late: if that has such a line, the screen cannot tell whose it is.
-pub fn requests_context<R: AsRef<str>>(rows: &[R], speech: Option<&Speech>, typed: &[&str]) -> bool {
-    let Some(speech) = speech else { return false };
-    let is_asked = speech.last_reply(rows).iter().any(|line| line.trim_end() == REQUEST);
-    is_asked && !typed.iter().any(|text| text.lines().any(|line| line.trim() == REQUEST))
+pub fn requests_context<R: AsRef<str>>(rows: &[R], speech: Option<&Speech>) -> bool {
+    speech.is_some_and(|speech| speech.last_reply(rows).iter().any(|line| line.trim_end() == REQUEST))
+}
+
+/// Whether text that is typed into the agent has a line like a wish for context: where the screen shows it, nobody can
+/// tell whose it is.
+pub fn quotes_request(text: &str) -> bool {
+    text.lines().any(|line| line.trim() == REQUEST)
 }
 
 /// Whether text that the agent wrote asks for context: by a line of its own that is no example in a block of code.

@@ -6,7 +6,7 @@ fn speech(prompt: &str, reply: &str) -> Speech {
 
 fn asks(prompt: &str, reply: &str, rows: &str) -> bool {
     let rows: Vec<&str> = rows.lines().collect();
-    requests_context(&rows, Some(&speech(prompt, reply)), &[])
+    requests_context(&rows, Some(&speech(prompt, reply)))
 }
 
 #[test]
@@ -41,12 +41,11 @@ fn agents_without_marks_are_understood_too() {
 }
 
 #[test]
-fn what_was_typed_with_such_a_line_in_it_leaves_the_screen_no_witness() {
-    let rows = ["diff> one", "", "->continuity:load"];
-    let plain = speech("^diff> ", "^$");
-    assert!(requests_context(&rows, Some(&plain), &["go on"]));
-    assert!(!requests_context(&rows, Some(&plain), &["go on", "one\n\n  ->continuity:load\n"]));
-    assert!(!requests_context(&rows, None, &[]));
+fn a_prompt_with_such_a_line_is_known() {
+    assert!(quotes_request("one\n\n  ->continuity:load\n"));
+    assert!(!quotes_request("go on"));
+    assert!(!quotes_request("print ->continuity:load"));
+    assert!(!requests_context(&["->continuity:load"], None));
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_wish_in_a_reply_is_heard_and_one_in_a_prompt_is_not() {
         let Some(speech) = scene.book.speech() else { continue };
         let asks = |from: &str, to: &str| {
             let rows: Vec<String> = scene.rows.iter().map(|row| row.replace(from, to)).collect();
-            requests_context(&rows, Some(speech), &[])
+            requests_context(&rows, Some(speech))
         };
         assert!(asks(REPLY, REQUEST), "{}: {:#?}", scene.name, scene.rows);
         assert!(!asks(PROMPT, REQUEST), "{}", scene.name);

@@ -10,7 +10,7 @@
 //!
 //! - [`delivery`]: one message on its way into an agent; [`queue`]: which message is next.
 //! - [`detector`]: what an agent is doing.
-//! - [`dialog`]: answering a dialog by choosing a row.
+//! - [`dialog`]: whether a dialog may be answered, and answering it by choosing a row.
 //! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
 //! - [`detector`]: what an agent is doing; [`judge`]: when another agent is asked.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.

@@ -22,8 +22,8 @@ use tokio::sync::oneshot;
 
 use crate::clock;
 
-/// Most files that are looked at, and bytes that are read of them.
-const FILES: usize = 20_000;
+/// Most files, directories and links that are come across, and bytes that are read of files.
+const ENTRIES: usize = 20_000;
 const BYTES: u64 = 64 << 20;
 /// Largest file that is looked at.
 const LARGEST: u64 = 1 << 20;
@@ -86,26 +86,31 @@ fn run(root: &Path, terms: &[Term], skipped: &[String], deadline: Timestamp) -> 
     };
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).build();
     let mut walk = WalkBuilder::new(root);
-    walk.require_git(false).same_file_system(true).max_filesize(Some(LARGEST)).sort_by_file_name(Ord::cmp);
-    let (mut files, mut bytes) = (0, 0);
-    for entry in walk.build().flatten().filter(is_file) {
+    walk.require_git(false).same_file_system(true).sort_by_file_name(Ord::cmp);
+    let mut bytes = 0;
+    // Of what is passed over there can be any number, so the bounds come before everything else. For the same reason the
+    // walk is not told of the largest size: it would walk on by itself.
+    for (count, entry) in walk.build().enumerate() {
+        if count >= ENTRIES || bytes > BYTES || clock::steady() > deadline {
+            hunt.cut = true;
+            break;
+        }
+        let Some((entry, size)) = entry.ok().and_then(small_file) else { continue };
         let Ok(below) = entry.path().strip_prefix(root) else { continue };
         if is_noise(below) || skipped.iter().any(|skipped| Path::new(skipped) == below) {
             continue;
         }
-        files += 1;
-        bytes += entry.metadata().map_or(0, |metadata| metadata.len());
-        if files > FILES || bytes > BYTES || clock::steady() > deadline {
-            hunt.cut = true;
-            break;
-        }
+        bytes += size;
         hunt.look_at(&mut searcher, &matcher, entry.path(), below);
     }
     hunt.ranked()
 }
 
-fn is_file(entry: &DirEntry) -> bool {
-    entry.file_type().is_some_and(|kind| kind.is_file())
+/// An entry with its size, if it is a file and not too large.
+fn small_file(entry: DirEntry) -> Option<(DirEntry, u64)> {
+    entry.file_type().filter(std::fs::FileType::is_file)?;
+    let size = entry.metadata().ok()?.len();
+    (size <= LARGEST).then_some((entry, size))
 }
 
 /// Files that no person wrote.
@@ -276,6 +281,10 @@ mod tests {
         clock::steady().plus(Duration::from_mins(1))
     }
 
+    fn earlier() -> Timestamp {
+        clock::steady().minus(Duration::from_secs(1))
+    }
+
     fn found(dir: &Path, task: &str) -> Vec<String> {
         let found = run(dir, &terms(task), &["NOTES.md".into()], later());
         found.places.iter().map(|place| format!("{}:{}: {}", place.file, place.line, place.text)).collect()
@@ -308,10 +317,46 @@ mod tests {
             project(&[("a.txt", &"needle in a line\n".repeat(5_000)), ("b.txt", "a haystack_of needles\n")]);
         let found = found(dir.path(), "needle haystack_of");
         assert_eq!(found, ["b.txt:1: a haystack_of needles"], "a word that is everywhere says nothing");
-        let late = run(dir.path(), &terms("needle"), &[], clock::steady().minus(Duration::from_secs(1)));
+        let late = run(dir.path(), &terms("needle"), &[], earlier());
         assert!(late.cut && late.places.is_empty(), "{late:?}");
         assert_eq!(run(dir.path(), &[], &[], later()), Found::default());
         assert_eq!(run(Path::new("/nonexistent"), &terms("needle"), &[], later()), Found::default());
+    }
+
+    #[test]
+    fn what_is_passed_over_is_bounded_too() {
+        let empty = project(&[]);
+        fs::create_dir(empty.path().join("directory")).unwrap();
+        let linked = project(&[]);
+        symlink("nowhere", linked.path().join("link")).unwrap();
+        let large = project(&[("large.rs", "")]);
+        File::options()
+            .write(true)
+            .open(large.path().join("large.rs"))
+            .unwrap()
+            .set_len(LARGEST + 1)
+            .unwrap();
+        for dir in [empty, linked, large] {
+            assert!(run(dir.path(), &terms("needle"), &[], earlier()).cut);
+            assert!(!run(dir.path(), &terms("needle"), &[], later()).cut);
+        }
+    }
+
+    #[test]
+    fn what_is_passed_over_counts() {
+        let dir = project(&[("z.rs", "needle_name\n")]);
+        for number in 0..ENTRIES {
+            symlink("nowhere", dir.path().join(format!("a{number}"))).unwrap();
+        }
+        let found = run(dir.path(), &terms("needle_name"), &[], later());
+        assert_eq!(found, Found { places: Vec::new(), cut: true });
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_passed_over() {
+        let text = "needle_name\n";
+        let dir = project(&[("a.rs", text), ("b.rs", &text.repeat((1 << 20) / text.len() + 1))]);
+        assert_eq!(found(dir.path(), "needle_name"), ["a.rs:1: needle_name"]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What agents are told of a project, and what is kept of it.
 
+mod clearing;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,14 +10,13 @@ use ostler_agents::context::{EARLIER, Parts, assemble};
 use ostler_agents::terms::terms;
 use ostler_core::continuity::{Record, Source};
 use ostler_protocol::{
-    ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, ErrorKind, Problem, RecordInfo,
-    Response, SaveRequest,
+    ContextInfo, ContextPlace, ContextRequest, ErrorKind, Problem, RecordInfo, Response, SaveRequest,
 };
-use ostler_store::{Session, Store, StoreError};
+use ostler_store::{Session, StoreError};
+use ostler_work::Standing;
 
+pub(crate) use self::clearing::clear;
 use crate::code_search::{self, Found};
-use crate::git::{self, WorkTree};
-use crate::instructions_file::{InstructionsError, InstructionsFile};
 use crate::project::Project;
 use crate::registry::{self, Shared};
 use crate::runs::trouble;
@@ -50,9 +51,10 @@ pub(crate) async fn assembled(
         let project = Project::of(&dir);
         let settings = settings::load(&home, &project.root).context;
         let files = instructions_files(&home, &project.root);
-        (project, settings, files)
+        let searchable = is_searchable(&project.root, user_home().as_deref());
+        (project, settings, files, searchable)
     };
-    let Ok((project, settings, files)) = tokio::task::spawn_blocking(look).await else {
+    let Ok((project, settings, files, searchable)) = tokio::task::spawn_blocking(look).await else {
         return Assembled::default();
     };
     let key = project.key();
@@ -64,7 +66,7 @@ pub(crate) async fn assembled(
             Vec::new()
         }
     };
-    let terms = task.filter(|_| settings.code_search && is_searchable(&project)).map(terms);
+    let terms = task.filter(|_| settings.code_search && searchable).map(terms);
     let code = match terms {
         Some(terms) if !terms.is_empty() => code_search::search(project.root, terms, files).await,
         _ => Found::default(),
@@ -78,10 +80,16 @@ pub(crate) async fn assembled(
     Assembled { text: assemble(&parts, budget), records: records.len(), code }
 }
 
-/// Whether a project is one: a home directory or the root of everything has code of all kinds in it.
-fn is_searchable(project: &Project) -> bool {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    project.git || (project.root.parent().is_some() && home.as_ref() != Some(&project.root))
+/// Whether a project is one: a home directory, and what is above it, has files of all kinds in it, private ones among
+/// them. That holds also where somebody keeps it in git.
+fn is_searchable(root: &Path, home: Option<&Path>) -> bool {
+    root.parent().is_some() && !home.is_some_and(|home| home.starts_with(root))
+}
+
+/// The user's home directory, by its real name. Waits for the disk.
+fn user_home() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME")?);
+    Some(home.canonicalize().unwrap_or(home))
 }
 
 /// The files that agents read instructions from, as seen from the root of a project.
@@ -114,7 +122,8 @@ pub(crate) async fn for_session(
         Some(id) => shared.store.run(move |store| store.pending_context(&id)).await?,
         None => Vec::new(),
     };
-    let waiting: Vec<String> = waiting.iter().map(|one| one.text.trim_end().to_owned() + "\n").collect();
+    let waiting = waiting.iter().filter(|one| !one.settled);
+    let waiting: Vec<String> = waiting.map(|one| one.text.trim_end().to_owned() + "\n").collect();
     // What waits is told whole; the rest has the space that is left.
     let waiting = waiting.join("\n");
     let assembled = assembled(shared, cwd, task, budget, &waiting).await;
@@ -183,50 +192,6 @@ pub(crate) async fn save(shared: &Shared, request: SaveRequest) -> Result<Respon
     Ok(Response::Records { project, records: vec![shown(record)] })
 }
 
-/// Answers `ostler context clear`.
-pub(crate) async fn clear(shared: &Shared, place: ContextPlace, records: bool) -> Result<Response, Problem> {
-    let project = Here::find(shared, place).await?.project;
-    let (home, root) = (shared.home.clone(), project.root.clone());
-    let clean = move || -> Vec<ClearedFile> {
-        instructions_files(&home, &root).iter().filter_map(|file| clear_file(&root, file)).collect()
-    };
-    let files = tokio::task::spawn_blocking(clean).await.unwrap_or_default();
-    forget_waiting(shared, &project).await.map_err(|error| store_problem(&error))?;
-    let key = project.key();
-    let records =
-        if records { continuity::forget(shared, &key).await.map_err(|error| trouble(&error))? } else { 0 };
-    Ok(Response::Cleared(ClearedInfo { project: key, files, records }))
-}
-
-/// Nothing waits for the sessions of a project any more.
-async fn forget_waiting(shared: &Shared, project: &Project) -> Result<(), StoreError> {
-    let sessions = shared.store.run(|store| store.sessions(true)).await?;
-    let root = project.root.clone();
-    let meant = move || -> Vec<String> {
-        let of_project = |session: &Session| Project::of(Path::new(&session.start.cwd)).root == root;
-        sessions.into_iter().filter(of_project).map(|session| session.start.id).collect()
-    };
-    let meant = tokio::task::spawn_blocking(meant).await.unwrap_or_default();
-    let forget =
-        move |store: &mut Store| meant.iter().try_for_each(|session| store.clear_pending_context(session));
-    shared.store.run(forget).await
-}
-
-/// Takes everything of ours out of a file; nothing is told of a file that has nothing of ours.
-fn clear_file(root: &Path, name: &str) -> Option<ClearedFile> {
-    let file = InstructionsFile::new(root, name);
-    let cleared = |blocks, deleted, problem| {
-        Some(ClearedFile { file: file.path().display().to_string(), blocks, deleted, problem })
-    };
-    match file.remove(None) {
-        // Nothing was ever written through a link.
-        Err(InstructionsError::Link(_)) => None,
-        Err(error) => cleared(0, false, Some(error.to_string())),
-        Ok(removed) if removed.blocks == 0 => None,
-        Ok(removed) => cleared(removed.blocks, removed.deleted, None),
-    }
-}
-
 /// The project that a client means, and the session if it means one.
 struct Here {
     project: Project,
@@ -269,18 +234,20 @@ async fn session(shared: &Shared, name: &str, inside: bool) -> Result<Option<Ses
     shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))
 }
 
-/// What git says of a project, aside.
-pub(crate) async fn work_tree(project: &Project, since: Option<ostler_core::Timestamp>) -> WorkTree {
+/// What git says of a project; nothing where it is not to be asked.
+pub(crate) async fn work_tree(project: &Project, since: Option<ostler_core::Timestamp>) -> Standing {
     if !project.git {
-        return WorkTree::default();
+        return Standing::default();
     }
-    let root = project.root.clone();
-    tokio::task::spawn_blocking(move || git::look(&root, since)).await.unwrap_or_default()
+    ostler_work::standing(&project.root, since).await.unwrap_or_else(|error| {
+        tracing::warn!(project = project.key(), %error, "a record goes without what git says");
+        Standing::default()
+    })
 }
 
 /// A record that has what git says, and nothing else.
-pub(crate) fn of_work_tree(tree: WorkTree) -> Record {
-    let WorkTree { branch, commit, commits, files } = tree;
+pub(crate) fn of_work_tree(tree: Standing) -> Record {
+    let Standing { branch, commit, commits, files } = tree;
     Record { branch, commit, commits, files, ..Record::default() }
 }
 
@@ -288,4 +255,33 @@ fn shown(record: Record) -> RecordInfo {
     let Record { id, at, source, session, agent, summary, open, files, branch, commit, commits, .. } = record;
     let at = clock::shown(at);
     RecordInfo { id, at, source, session, agent, summary, open, files, branch, commit, commits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_is_not_searched_nor_what_is_above_it() {
+        let home = Some(Path::new("/home/u"));
+        let table =
+            [("/home/u", false), ("/home", false), ("/", false), ("/home/u/p", true), ("/home/us", true)];
+        for (root, expected) in table {
+            assert_eq!(is_searchable(Path::new(root), home), expected, "{root}");
+        }
+        assert!(is_searchable(Path::new("/home/u"), None));
+        assert!(!is_searchable(Path::new("/"), None));
+    }
+
+    #[test]
+    fn a_home_that_is_kept_in_git_is_no_project_of_what_is_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        for dir in [".git", "scratch", "work/.git"] {
+            std::fs::create_dir_all(home.join(dir)).unwrap();
+        }
+        let searchable = |dir: &str| is_searchable(&Project::of(&home.join(dir)).root, Some(&home));
+        assert!(!searchable("scratch"));
+        assert!(searchable("work"));
+    }
 }

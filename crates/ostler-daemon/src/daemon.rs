@@ -25,7 +25,7 @@ use crate::runs::{self, Runs};
 use crate::session::{Command, Origin};
 use crate::store_thread::StoreHandle;
 use crate::transcript::Transcripts;
-use crate::{clock, connection, edits, programs, store_choice};
+use crate::{clock, connection, edits, left_blocks, programs, store_choice};
 
 /// Number of the signal for a reached limit on file sizes, on Linux.
 const SIGXFSZ: i32 = 25;
@@ -162,6 +162,7 @@ impl Daemon {
         tokio::spawn(hooks::replay_spool(self.shared.clone()));
         tokio::spawn(edits::follow(self.shared.clone()));
         tokio::spawn(runs::resume(self.shared.clone()));
+        tokio::spawn(left_blocks::take_out_of_ended(self.shared.clone()));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {

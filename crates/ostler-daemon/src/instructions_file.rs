@@ -19,8 +19,10 @@ use rustix::io::Errno;
 use crate::clock;
 use crate::trusted_path::{self, TrustError};
 
-/// Largest file that is changed: more than any agent reads.
+/// Largest file that something is put into, and largest that comes of it: more than any agent reads.
 const MAX_BYTES: u64 = 1 << 20;
+/// Largest file that something is taken out of: people write on in a file with a block in it.
+const MAX_BYTES_TO_CLEAN: u64 = 8 << 20;
 /// How long others may take who change a file in the same directory, and between two looks.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -102,9 +104,12 @@ impl InstructionsFile {
 
     /// Puts a block in, in the place of the session's last one; says whether that changed anything.
     pub fn put(&self, id: &BlockId, body: &str) -> Result<bool, InstructionsError> {
-        self.change(|before| {
+        self.change(MAX_BYTES, |before| {
             let after = instructions::put(before, id, body)
                 .map_err(|source| InstructionsError::Text { file: self.path(), source })?;
+            if after.len() as u64 > MAX_BYTES {
+                return Err(self.unfit("would be too large for instructions"));
+            }
             Ok(if before == Some(&after) { (Edit::Leave, false) } else { (Edit::Write(after), true) })
         })
     }
@@ -112,7 +117,7 @@ impl InstructionsFile {
     /// Takes a session's block out, or those of all sessions. A file that ostler made and that has nothing else in it
     /// goes too.
     pub fn remove(&self, id: Option<&BlockId>) -> Result<Removed, InstructionsError> {
-        let removed = self.change(|before| {
+        let removed = self.change(MAX_BYTES_TO_CLEAN, |before| {
             let Some(before) = before else { return Ok((Edit::Leave, Removed::default())) };
             let mut ids = instructions::ids(before);
             ids.retain(|found| id.is_none_or(|id| id.as_str() == found));
@@ -132,9 +137,10 @@ impl InstructionsFile {
         }
     }
 
-    /// Does one thing to the file while no other ostler does.
+    /// Does one thing to the file while no other ostler does, if it is not larger than `limit`.
     fn change<T>(
         &self,
+        limit: u64,
         edit: impl Fn(Option<&[u8]>) -> Result<(Edit, T), InstructionsError>,
     ) -> Result<T, InstructionsError> {
         let (Some(parent), Some(name)) = (self.file.parent(), self.file.file_name()) else {
@@ -144,7 +150,7 @@ impl InstructionsFile {
         self.lock(&directory)?;
         let name = Path::new(name);
         for _ in 0..TRIES {
-            let found = self.read(&directory, name)?;
+            let found = self.read(&directory, name, limit)?;
             let (edit, result) = edit(found.as_ref().map(|found| &*found.bytes))?;
             if self.perform(&directory, name, found.as_ref(), &edit)? {
                 return Ok(result);
@@ -170,7 +176,7 @@ impl InstructionsFile {
         }
     }
 
-    fn read(&self, directory: &OwnedFd, name: &Path) -> Result<Option<Found>, InstructionsError> {
+    fn read(&self, directory: &OwnedFd, name: &Path, limit: u64) -> Result<Option<Found>, InstructionsError> {
         let file = match trusted_path::open_file(directory.as_fd(), name, &self.path()) {
             Ok(file) => file,
             Err(error) if error.is_missing() => return Ok(None),
@@ -180,14 +186,14 @@ impl InstructionsFile {
         if metadata.nlink() > 1 {
             return Err(self.unfit("has other names too (hard links)"));
         }
-        if metadata.len() > MAX_BYTES {
+        if metadata.len() > limit {
             return Err(self.unfit("is too large for instructions"));
         }
         if metadata.mode() & 0o200 == 0 {
             return Err(self.unfit("is read-only"));
         }
         let mut bytes = Vec::new();
-        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| self.failed(error))?;
+        file.take(limit).read_to_end(&mut bytes).map_err(|error| self.failed(error))?;
         Ok(Some(Found { bytes, metadata }))
     }
 
@@ -257,7 +263,7 @@ impl InstructionsFile {
         name: &Path,
         found: Option<&Found>,
     ) -> Result<bool, InstructionsError> {
-        let now = self.read(directory, name)?;
+        let now = self.read(directory, name, MAX_BYTES_TO_CLEAN)?;
         Ok(now.map(|now| now.bytes).as_deref() == found.map(|found| &*found.bytes))
     }
 

@@ -106,6 +106,22 @@ fn names_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
+fn what_is_put_in_can_be_taken_out_again_however_large_the_file_is() {
+    let (_dir, file) = project();
+    let nearly = "x".repeat(usize::try_from(MAX_BYTES).unwrap() - 200) + "\n";
+    fs::write(file.path(), &nearly).unwrap();
+    let error = file.put(&id("a"), &"y".repeat(instructions::MAX_BODY)).unwrap_err();
+    assert!(error.to_string().contains("would be too large"), "{error}");
+    assert_eq!(fs::read_to_string(file.path()).unwrap(), nearly);
+    file.put(&id("a"), "short").unwrap();
+    // People write on.
+    let grown = fs::read_to_string(file.path()).unwrap() + &nearly;
+    fs::write(file.path(), grown).unwrap();
+    assert_eq!(file.remove(Some(&id("a"))).unwrap().blocks, 1);
+    assert_eq!(fs::read_to_string(file.path()).unwrap(), nearly.repeat(2));
+}
+
+#[test]
 fn a_file_of_another_user_is_refused() {
     if !rustix::process::geteuid().is_root() {
         return;
@@ -152,7 +168,7 @@ fn a_change_meanwhile_is_not_overwritten() {
     fs::write(file.path(), "one\n").unwrap();
     let changed = std::cell::Cell::new(false);
     // An editor saves between our look and our change.
-    file.change(|before| {
+    file.change(MAX_BYTES, |before| {
         let after = instructions::put(before, &id("a"), "x").unwrap();
         if !changed.replace(true) {
             fs::write(file.path(), "two\n").unwrap();
@@ -163,7 +179,7 @@ fn a_change_meanwhile_is_not_overwritten() {
     file.remove(None).unwrap();
     assert_eq!(fs::read(file.path()).unwrap(), b"two\n");
     let round = std::cell::Cell::new(0);
-    let error = file.change(|_| {
+    let error = file.change(MAX_BYTES, |_| {
         round.set(round.get() + 1);
         fs::write(file.path(), format!("round {}", round.get())).unwrap();
         Ok((Edit::Delete, ()))

@@ -1,7 +1,8 @@
 //! What an agent has to know, and does not take.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -117,4 +118,70 @@ fn what_the_agent_may_have_takes_no_other_way() {
     assert!(!lab.project().join("AGENTS.md").exists());
     let found = lab.run(&["context", "load", "a", "--json"]).ok();
     assert!(found.contains("\"pending\": false") || found.contains("\"pending\":false"), "{found}");
+}
+
+/// Lets nobody change a file, or lets them again.
+fn set_writable(file: &Path, writable: bool) {
+    let mode = if writable { 0o644 } else { 0o444 };
+    fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A lab whose agent has something in its instructions file that cannot be changed, and the file.
+fn stuck() -> (Lab, std::path::PathBuf) {
+    let lab = deaf("max_attempts = 1\n");
+    send(&lab, "m1", "the first secret");
+    lab.await_message("a", "m1", "failed");
+    let file = lab.project().join("AGENTS.md");
+    assert!(fs::read_to_string(&file).unwrap().contains("the first secret"));
+    set_writable(&file, false);
+    (lab, file)
+}
+
+#[test]
+fn a_block_that_cannot_be_taken_out_is_taken_out_later() {
+    let (lab, file) = stuck();
+    cure(&lab);
+    lab.run(&["messages", "retry", "m1"]).ok();
+    lab.await_message("a", "m1", "delivered");
+    until("it does not wait", || (!loaded(&lab).contains("secret")).then_some(()));
+    assert!(file.exists());
+    set_writable(&file, true);
+    lab.deliver("a", "something else", &[]);
+    until("the block is gone", || (!file.exists()).then_some(()));
+}
+
+#[test]
+fn what_a_clear_cannot_take_out_goes_with_its_session() {
+    let (lab, file) = stuck();
+    let cleared = lab.run(&["context", "clear"]);
+    assert!(format!("{cleared:?}").contains("read-only"), "{cleared:?}");
+    assert!(!loaded(&lab).contains("secret") && file.exists());
+    set_writable(&file, true);
+    lab.run(&["stop", "a", "--grace", "0"]).ok();
+    assert!(!file.exists());
+}
+
+#[test]
+fn a_block_goes_with_its_session_and_what_was_in_it_waits_on() {
+    let lab = deaf("max_attempts = 1\n");
+    let file = lab.project().join("AGENTS.md");
+    fs::write(&file, "mine\n").unwrap();
+    send(&lab, "m1", "the first secret");
+    lab.await_message("a", "m1", "failed");
+    assert!(fs::read_to_string(&file).unwrap().contains("the first secret"));
+    lab.run(&["stop", "a", "--grace", "0"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
+    assert!(loaded(&lab).contains("the first secret"));
+}
+
+#[test]
+fn the_next_daemon_takes_out_what_an_ended_session_left() {
+    let (lab, file) = stuck();
+    lab.run(&["stop", "a", "--grace", "0"]).ok();
+    assert!(file.exists());
+    lab.home.kill_daemon();
+    set_writable(&file, true);
+    lab.home.daemon_pid();
+    until("the block is gone", || (!file.exists()).then_some(()));
+    assert!(loaded(&lab).contains("the first secret"));
 }

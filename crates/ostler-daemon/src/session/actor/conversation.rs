@@ -5,14 +5,16 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use ostler_agents::ConfigDir;
+use ostler_agents::transcript::TranscriptSpec;
 use ostler_core::State;
 use ostler_core::delivery::Witness;
 use ostler_core::detector::{Event, Reporter};
 use ostler_core::{Fact, Usage};
 
 use super::Actor;
+use crate::clock;
 use crate::continuity::Told;
-use crate::transcript::{Batch, Place, TailState, Watcher};
+use crate::transcript::{Batch, Place, TailState, Watcher, Written};
 
 /// Follows the transcript of a session, where its agent has one.
 #[derive(Debug, Default)]
@@ -24,14 +26,16 @@ pub(super) struct Conversation {
     pub(super) usage: Usage,
     /// What was said of late.
     pub(super) told: Told,
+    /// The transcript is read, and tells what the agent says.
+    pub(super) tells_replies: bool,
     /// Why the transcript is not read.
     pub(super) problem: Option<String>,
 }
 
 impl Conversation {
     /// A conversation that an earlier daemon has read up to here.
-    pub(super) fn resumed(read: Option<TailState>, told: Told, usage: Usage) -> Self {
-        Self { read, usage, told, ..Self::default() }
+    pub(super) fn resumed(read: Option<TailState>, told: Told, usage: Usage, tells_replies: bool) -> Self {
+        Self { read, usage, told, tells_replies, ..Self::default() }
     }
 
     /// What is left of it at the end: what was said of late, and where there may be more.
@@ -90,8 +94,9 @@ impl Actor {
         if let Some(problem) = &batch.problem {
             tracing::warn!(session = %self.record.start.name, problem, "transcript");
         }
+        self.conversation.tells_replies &= batch.problem.is_none();
         self.conversation.problem = batch.problem;
-        for fact in batch.facts {
+        for Written { fact, at } in batch.facts {
             if let Fact::Used(usage) = &fact {
                 let total = &mut self.conversation.usage;
                 total.input += usage.input;
@@ -104,8 +109,16 @@ impl Actor {
                 Fact::Said { text } => (None, Some(text.clone())),
                 _ => (None, None),
             };
+            // Where the prompt is, the reply will be.
+            let spec = self.known.agent.preset.transcript.as_ref();
+            let expects_reply = prompt.is_some() && spec.is_some_and(TranscriptSpec::tells_replies);
+            self.conversation.tells_replies |= said.is_some() || expects_reply;
             self.conversation.told.hear(&fact);
-            self.learn(Event::Reported(Reporter::Transcript, fact)).await;
+            self.learn(match at {
+                Some(at) => Event::Written { fact, at: clock::steady().minus(clock::now().since(at)) },
+                None => Event::Reported(Reporter::Transcript, fact),
+            })
+            .await;
             if let Some(text) = prompt {
                 self.on_prompt(Witness::Transcript, text.as_deref()).await;
             }

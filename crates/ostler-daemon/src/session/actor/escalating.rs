@@ -27,19 +27,19 @@ impl Actor {
             .shared
             .store
             .run(move |store| {
-                let waiting = store.pending_context(&session)?;
-                if let Some(known) = waiting.iter().find(|waiting| waiting.message == message) {
-                    return Ok((known.in_file, waiting));
+                let known = store.pending_context(&session)?;
+                let own = known.iter().find(|known| known.message == message);
+                if own.is_none_or(|own| own.settled) {
+                    let body = store.message_body(&session, &message)?.unwrap_or_default();
+                    store.set_pending_context(&session, &message, &String::from_utf8_lossy(&body), at)?;
                 }
-                let body = store.message_body(&session, &message)?.unwrap_or_default();
-                store.set_pending_context(&session, &message, &String::from_utf8_lossy(&body), at)?;
-                Ok((false, waiting))
+                Ok((own.is_some_and(|own| own.in_file), known))
             })
             .await;
         self.log_store(&kept);
-        let Ok((in_file, waiting)) = kept else { return };
+        let Ok((in_file, known)) = kept else { return };
         if !in_file {
-            self.put_block(&id, typed, &waiting).await;
+            self.put_block(&id, typed, &known).await;
         }
         if last && self.known.delivery.notify {
             let detail = "context is available: ostler context load".to_owned();
@@ -47,23 +47,29 @@ impl Actor {
         }
     }
 
-    /// Puts a text into the instructions file, behind those of other messages that are there.
-    async fn put_block(&self, id: &str, text: String, waiting: &[PendingContext]) {
-        let mut texts = self.in_file(waiting);
+    /// Puts a text into the instructions file, behind those of other messages that wait there.
+    async fn put_block(&self, id: &str, text: String, known: &[PendingContext]) {
+        let (settled, waiting): (Vec<_>, Vec<_>) =
+            known.iter().filter(|one| one.in_file).partition(|one| one.settled);
+        let mut texts = self.texts_of(&waiting);
         texts.push(text);
         // Before it is there, so that it is taken out again whatever happens meanwhile.
         self.note_in_file(id, true).await;
         match self.write_block(texts).await {
-            Some(path) => self.tell_escalation(id, "file", path).await,
+            Some(path) => {
+                for one in settled {
+                    self.note_in_file(&one.message, false).await;
+                }
+                self.tell_escalation(id, "file", path).await;
+            }
             None => self.note_in_file(id, false).await,
         }
     }
 
     /// What of this is in the instructions file: the texts, or where they are.
-    fn in_file(&self, waiting: &[PendingContext]) -> Vec<String> {
-        let there = waiting.iter().filter(|waiting| waiting.in_file);
+    fn texts_of(&self, there: &[&PendingContext]) -> Vec<String> {
         let pointer = |id: &str| by_file::find(self.dir.path(), id).map(|pointer| pointer.to_string());
-        there.map(|waiting| pointer(&waiting.message).unwrap_or_else(|| waiting.text.clone())).collect()
+        there.iter().map(|one| pointer(&one.message).unwrap_or_else(|| one.text.clone())).collect()
     }
 
     /// Puts these texts into the instructions file, in the place of what was there; nothing if there are none.
@@ -105,44 +111,45 @@ impl Actor {
     /// A message got through: what is in the instructions file is not needed any more, and what came with the message
     /// waits no more. What was given up with another one does, until the agent has asked for it.
     pub(super) async fn de_escalate(&self, message: &Message) {
-        let Some(waiting) = self.waiting_context().await else { return };
+        let Some(known) = self.known_context().await else { return };
         // The context that the agent wished for had in it what waited then.
         let wished = message.terms.sender == WISH;
         let ends = |one: &&PendingContext| one.message == message.id || (wished && one.at <= message.created);
-        let mut ended: Vec<String> = waiting.iter().filter(ends).map(|one| one.message.clone()).collect();
+        let mut ended: Vec<String> = known.iter().filter(ends).map(|one| one.message.clone()).collect();
         ended.push(message.id.clone());
-        self.take_back(&waiting, ended, |_| false).await;
+        self.take_back(&known, ended, |_| false).await;
     }
 
     /// The agent may have a message, or nobody wants it to: nothing of it goes another way.
     pub(super) async fn withdraw(&self, order: u64) {
         let Some(open) = self.deliveries.open.get(&order).filter(|open| is_essential(open)) else { return };
         let id = open.message.id.clone();
-        let Some(waiting) = self.waiting_context().await else { return };
-        if waiting.iter().any(|waiting| waiting.message == id) {
-            self.take_back(&waiting, vec![id.clone()], |waiting| waiting.message != id).await;
+        let Some(known) = self.known_context().await else { return };
+        if known.iter().any(|known| known.message == id) {
+            self.take_back(&known, vec![id.clone()], |one| one.message != id).await;
         }
     }
 
-    /// What waits for the session, if anything does.
-    async fn waiting_context(&self) -> Option<Vec<PendingContext>> {
+    /// What waits for the session, or could not be taken out of the file yet; nothing if there is none.
+    async fn known_context(&self) -> Option<Vec<PendingContext>> {
         let session = self.record.start.id.clone();
-        let waiting = self.shared.store.run(move |store| store.pending_context(&session)).await;
-        self.log_store(&waiting);
-        waiting.ok().filter(|waiting| !waiting.is_empty())
+        let known = self.shared.store.run(move |store| store.pending_context(&session)).await;
+        self.log_store(&known);
+        known.ok().filter(|known| !known.is_empty())
     }
 
-    /// Leaves in the instructions file only what stays, and ends the waiting of some.
+    /// Leaves in the instructions file only what stays, and ends the waiting of some. What cannot be taken out now is
+    /// tried again the next time.
     async fn take_back(
         &self,
-        waiting: &[PendingContext],
+        known: &[PendingContext],
         ended: Vec<String>,
         stays: impl Fn(&PendingContext) -> bool,
     ) {
         let (staying, gone): (Vec<_>, Vec<_>) =
-            waiting.iter().filter(|one| one.in_file).cloned().partition(|one| stays(one));
-        let out = gone.is_empty() || self.write_block(self.in_file(&staying)).await.is_some();
-        let out = gone.into_iter().filter(|_| out).map(|one| one.message).collect::<Vec<_>>();
+            known.iter().filter(|one| one.in_file).partition(|one| !one.settled && stays(one));
+        let out = gone.is_empty() || self.write_block(self.texts_of(&staying)).await.is_some();
+        let out: Vec<String> = gone.into_iter().filter(|_| out).map(|one| one.message.clone()).collect();
         let session = self.record.start.id.clone();
         let record = move |store: &mut Store| {
             out.iter().try_for_each(|message| store.put_in_file(&session, message, false))?;

@@ -26,8 +26,10 @@ impl Actor {
     /// Looks at what the agent said on its screen.
     pub(super) async fn overhear(&mut self) {
         let ids = self.unacknowledged(true);
-        let wants =
-            self.known.book.speech().is_some() && self.observer.detector().verdict().state == State::Idle;
+        // What the screen shows of a reply may leave out that a line is an example: a transcript has all of it.
+        let wants = self.known.book.speech().is_some()
+            && !self.conversation.tells_replies
+            && self.observer.detector().verdict().state == State::Idle;
         if ids.is_empty() && !wants {
             return;
         }
@@ -35,9 +37,9 @@ impl Actor {
         let rows = speech::rows_above(&self.output.screen, Some(composer));
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let acknowledged = speech::acknowledged(&rows, self.known.book.speech(), &ids).map(str::to_owned);
-        let typed: Vec<String> = self.deliveries.texts();
-        let typed: Vec<&str> = typed.iter().map(String::as_str).collect();
-        let asks = wants && speech::requests_context(&rows, self.known.book.speech(), &typed);
+        let asks = wants
+            && speech::requests_context(&rows, self.known.book.speech())
+            && !self.deliveries.quotes_wish();
         if let Some(id) = acknowledged {
             let _ = self.acknowledged(&id, "screen: the agent says that it has it").await;
         }

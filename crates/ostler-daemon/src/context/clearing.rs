@@ -1,0 +1,96 @@
+//! Forgetting what is known of a project, and what is in its instructions files.
+
+use std::path::Path;
+
+use ostler_protocol::{ClearedFile, ClearedInfo, ContextPlace, ErrorKind, Problem, Response};
+use ostler_store::{Session, Store, StoreError};
+
+use super::{Here, instructions_files};
+use crate::instructions_file::{InstructionsError, InstructionsFile};
+use crate::project::Project;
+use crate::registry::Shared;
+use crate::runs::trouble;
+use crate::session::store_problem;
+use crate::{continuity, left_blocks};
+
+/// Answers `ostler context clear`.
+pub(crate) async fn clear(shared: &Shared, place: ContextPlace, records: bool) -> Result<Response, Problem> {
+    let project = Here::find(shared, place).await?.project;
+    let (home, root) = (shared.home.clone(), project.root.clone());
+    let clean = move || {
+        let mut cleared = Cleared::default();
+        for file in instructions_files(&home, &root) {
+            cleared.clear(&root, file);
+        }
+        cleared
+    };
+    let Cleared { files, unchanged } = tokio::task::spawn_blocking(clean)
+        .await
+        .map_err(|error| Problem::new(ErrorKind::Internal, error.to_string()))?;
+    forget_waiting(shared, &project, unchanged).await.map_err(|error| store_problem(&error))?;
+    let key = project.key();
+    let records =
+        if records { continuity::forget(shared, &key).await.map_err(|error| trouble(&error))? } else { 0 };
+    Ok(Response::Cleared(ClearedInfo { project: key, files, records }))
+}
+
+/// What came of taking everything of ours out of files.
+#[derive(Debug, Default)]
+struct Cleared {
+    /// What is told; nothing of a file that has nothing of ours.
+    files: Vec<ClearedFile>,
+    /// Names of files that could not be changed.
+    unchanged: Vec<String>,
+}
+
+impl Cleared {
+    fn clear(&mut self, root: &Path, name: String) {
+        let file = InstructionsFile::new(root, &name);
+        let shown = |blocks, deleted, problem| ClearedFile {
+            file: file.path().display().to_string(),
+            blocks,
+            deleted,
+            problem,
+        };
+        match file.remove(None) {
+            Ok(removed) if removed.blocks == 0 => {}
+            Ok(removed) => self.files.push(shown(removed.blocks, removed.deleted, None)),
+            Err(error) => {
+                // Nothing was ever written through a link; but what is one now may have been a file.
+                if !matches!(error, InstructionsError::Link(_)) {
+                    self.files.push(shown(0, false, Some(error.to_string())));
+                }
+                self.unchanged.push(name);
+            }
+        }
+    }
+}
+
+/// Nothing waits for the sessions of a project any more. What is in files that could not be changed is taken out later.
+async fn forget_waiting(
+    shared: &Shared,
+    project: &Project,
+    unchanged: Vec<String>,
+) -> Result<(), StoreError> {
+    let sessions = shared.store.run(|store| store.sessions(true)).await?;
+    let (home, root) = (shared.home.clone(), project.root.clone());
+    let meant = move || -> Vec<(String, bool)> {
+        let of_project = |session: &Session| Project::of(Path::new(&session.start.cwd)).root == root;
+        let is_out = |session: &Session| {
+            unchanged.is_empty()
+                || left_blocks::file_of(&home, &session.start).is_some_and(|file| !unchanged.contains(&file))
+        };
+        let meant = sessions.into_iter().filter(of_project);
+        meant.map(|session| (session.start.id.clone(), is_out(&session))).collect()
+    };
+    let meant = tokio::task::spawn_blocking(meant).await.unwrap_or_default();
+    let forget = move |store: &mut Store| {
+        meant.iter().try_for_each(|(session, is_out)| {
+            if *is_out {
+                store.taken_out(session)?;
+            }
+            store.clear_pending_context(session)
+        })
+    };
+    shared.store.run(forget).await
+}
