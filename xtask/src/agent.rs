@@ -127,6 +127,8 @@ pub struct Delivery {
     pub alike: Vec<(String, String)>,
     /// What it shows in place of a long text.
     pub marks: Vec<String>,
+    /// Regular expressions for what it asks the model on the side, with all that was said before it.
+    pub aside: Vec<String>,
 }
 
 /// A dialog as the driver sees it.

@@ -77,7 +77,8 @@ impl Driver {
         program: &str,
         args: &[String],
     ) -> Result<()> {
-        self.start_with(cwd, env, agent, program, args, &[])
+        // Scenes begin with the first thing it shows.
+        self.start_with(cwd, env, agent, program, args, &["--no-wait"])
     }
 
     /// Starts the agent, recorded, with more to say to `ostler start`.

@@ -73,6 +73,16 @@ impl Given {
     }
 }
 
+/// Where a delivery stands, and what it has counted.
+#[derive(Debug, Clone, Copy)]
+struct Footing {
+    stage: Stage,
+    attempts: u32,
+    enters: u32,
+    counted: bool,
+    interrupted: bool,
+}
+
 /// What the record has of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
@@ -109,6 +119,10 @@ pub struct Delivery {
     blind: bool,
     /// When somebody else was last waited for: a dialog, or a person.
     held_up: Timestamp,
+    /// When its text was last seen in the composer behind its Enter.
+    stood: Timestamp,
+    /// Where it stood before the last write.
+    before: Option<Footing>,
 }
 
 impl Delivery {
@@ -129,6 +143,8 @@ impl Delivery {
             unwatched: false,
             blind: false,
             held_up: Timestamp(0),
+            stood: Timestamp(0),
+            before: None,
         }
     }
 
@@ -188,6 +204,20 @@ impl Delivery {
             Stage::Looking { since, .. } => self.stage = Stage::Looking { since, inspecting: false },
             _ => {}
         }
+    }
+
+    /// The last write could not be recorded, so it was not made. Whether it still should be is seen afresh, not before
+    /// that moment.
+    pub fn not_recorded(&mut self, not_before: Timestamp) {
+        let Some(before) = self.before.take() else { return };
+        self.stage = match before.stage {
+            Stage::Checking | Stage::Waiting { .. } => Stage::Waiting { not_before },
+            Stage::Looking { since, .. } => Stage::Looking { since, inspecting: false },
+            stage => stage,
+        };
+        (self.attempts, self.enters) = (before.attempts, before.enters);
+        (self.counted, self.interrupted) = (before.counted, before.interrupted);
+        self.deadline = Some(not_before);
     }
 
     /// Nothing of the message is in the terminal: another may go first.
@@ -274,6 +304,15 @@ impl Delivery {
     /// Advances the delivery by one event and says what to do.
     #[must_use]
     pub fn handle(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
+        let Self { stage, attempts, enters, counted, interrupted, .. } = *self;
+        let actions = self.step(event, view, now);
+        if actions.iter().any(|action| matches!(action, Action::Type(_))) {
+            self.before = Some(Footing { stage, attempts, enters, counted, interrupted });
+        }
+        actions
+    }
+
+    fn step(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
         self.deadline = None;
         if self.stage == Stage::Done {
             return Vec::new();

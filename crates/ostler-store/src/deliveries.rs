@@ -10,6 +10,9 @@ use crate::events::{NewEvent, insert};
 use crate::messages::MessageState;
 use crate::store::Store;
 
+/// What a write is called of which nothing is where it was typed.
+pub const MISSED: &str = "missed";
+
 /// A write to a terminal that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
@@ -28,7 +31,7 @@ pub struct Intent {
 pub struct LastWrite {
     /// Its number in the holder's ledger.
     pub seq: u64,
-    /// What kind of write.
+    /// What kind of write, or [`MISSED`].
     pub write: String,
     /// It is known to be in the terminal.
     pub done: bool,
@@ -100,6 +103,13 @@ impl Store {
         Ok(last.cast_unsigned())
     }
 
+    /// The same for bytes that were typed as they are.
+    pub fn last_raw_write(&self, session: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(max(seq), 0) FROM inputs WHERE session = ? AND write = 'raw'";
+        let last: i64 = self.connection.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
+        Ok(last.cast_unsigned())
+    }
+
     /// Highest number of a write to a session's terminal.
     pub fn last_input(&self, session: &str) -> Result<u64, StoreError> {
         let sql = "SELECT max(coalesce((SELECT max(seq) FROM inputs WHERE session = ?1), 0), \
@@ -157,19 +167,14 @@ impl Store {
         })
     }
 
-    /// Records a piece of evidence that changes nothing.
-    pub fn add_evidence(&mut self, session: &str, message: &str, evidence: &str) -> Result<(), StoreError> {
-        let sql = "UPDATE messages SET evidence = CASE evidence WHEN '' THEN ?3 ELSE evidence || char(10) || ?3 END \
-                   WHERE session = ?1 AND id = ?2";
-        self.connection.prepare_cached(sql)?.execute(params![session, message, evidence])?;
-        Ok(())
-    }
-
     /// Records that nothing of a message's text is where it was typed.
     pub fn missed(&mut self, session: &str, message: &str, at: Timestamp) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET proof = 'queued', evidence = '', way = 'message' WHERE session = ? AND id = ?";
             transaction.prepare_cached(sql)?.execute([session, message])?;
+            let sql = "UPDATE inputs SET write = ?3 WHERE session = ?1 AND seq = \
+                       (SELECT max(seq) FROM inputs WHERE session = ?1 AND message = ?2)";
+            transaction.prepare_cached(sql)?.execute([session, message, MISSED])?;
             tell(transaction, session, "message.missed", json!({ "id": message }), at)
         })
     }

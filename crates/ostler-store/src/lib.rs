@@ -22,7 +22,7 @@ mod thread;
 
 pub use continuity::PendingContext;
 pub use counts::DeliveryCounts;
-pub use deliveries::{Intent, LastWrite};
+pub use deliveries::{Intent, LastWrite, MISSED};
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
 pub use messages::{Accepted, Message, MessageState, NewMessage, Terms};

@@ -119,8 +119,8 @@ pub struct Message {
 pub enum Accepted {
     /// It is new.
     New,
-    /// The same id came before with the same body; this is that message.
-    Known(Box<Message>),
+    /// The same id came before with the same body.
+    Known,
     /// The same id came before with another body.
     Conflict,
 }
@@ -172,14 +172,14 @@ impl Store {
     /// Records a message, once per id.
     pub fn add_message(&mut self, message: &NewMessage) -> Result<Accepted, StoreError> {
         self.atomically(|transaction| {
-            if let Some(known) = find(transaction, &message.session, &message.id)? {
+            if find(transaction, &message.session, &message.id)?.is_some() {
                 let body: Vec<u8> = transaction.query_row(
                     "SELECT body FROM messages WHERE session = ? AND id = ?",
                     [&message.session, &message.id],
                     |row| row.get(0),
                 )?;
                 let same = body == message.body;
-                return Ok(if same { Accepted::Known(Box::new(known)) } else { Accepted::Conflict });
+                return Ok(if same { Accepted::Known } else { Accepted::Conflict });
             }
             let way = message.terms.way;
             let Terms { raw, sender, priority, mode, ack, expires, command, .. } = &message.terms;

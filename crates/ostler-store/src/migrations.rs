@@ -162,6 +162,9 @@ const STEPS: &[&str] = &[
         UNION ALL SELECT 'elapsed_ms', coalesce(sum(submitted_ms - created_ms), 0) FROM messages WHERE raw = 0
     ) WHERE value > 0;
 ",
+    "
+    ALTER TABLE pending_context ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;  -- it waits no more, and is in the file still
+",
 ];
 
 /// Schema version of this build.

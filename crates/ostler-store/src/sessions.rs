@@ -262,11 +262,13 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Forgets ended sessions but the newest `keep`, and returns their directories.
+    /// Forgets ended sessions but the newest `keep`, and returns their directories. Those that have something in an
+    /// instructions file are kept too: nobody else would know to take it out.
     pub fn forget_ended(&mut self, keep: u32) -> Result<Vec<String>, StoreError> {
         self.atomically(|transaction| {
-            let old =
-                "SELECT id FROM sessions WHERE ending IS NOT NULL ORDER BY ended_ms DESC LIMIT -1 OFFSET ?1";
+            let old = "SELECT id FROM sessions WHERE ending IS NOT NULL
+                       AND id NOT IN (SELECT session FROM pending_context WHERE in_file)
+                       ORDER BY ended_ms DESC LIMIT -1 OFFSET ?1";
             transaction.execute(&format!("DELETE FROM events WHERE session IN ({old})"), [keep])?;
             let sql = format!("DELETE FROM sessions WHERE id IN ({old}) RETURNING dir");
             let mut statement = transaction.prepare(&sql)?;

@@ -174,6 +174,8 @@ pub struct Manners {
     pub adds: Vec<Regex>,
     /// What it makes of a text, and what is put in its place.
     pub alike: Vec<(Regex, String)>,
+    /// What it asks on the side.
+    pub aside: Vec<Regex>,
     /// A request without tools may be a prompt: it never offers any.
     pub without_tools: bool,
 }
@@ -182,8 +184,12 @@ impl Manners {
     /// From what the rig knows of an agent.
     pub fn new(delivery: &Delivery, without_tools: bool) -> Result<Self, regex::Error> {
         let pair = |(pattern, text): &(String, String)| Ok((Regex::new(pattern)?, text.clone()));
+        let all = |patterns: &[String]| -> Result<Vec<Regex>, regex::Error> {
+            patterns.iter().map(|pattern| Regex::new(pattern)).collect()
+        };
         Ok(Self {
-            adds: delivery.adds.iter().map(|pattern| Regex::new(pattern)).collect::<Result<_, _>>()?,
+            adds: all(&delivery.adds)?,
+            aside: all(&delivery.aside)?,
             alike: delivery.alike.iter().map(pair).collect::<Result<_, _>>()?,
             without_tools,
         })
@@ -216,6 +222,9 @@ pub fn fates(sent: &[Sent], log: &[Entry], manners: &Manners) -> Vec<Fate> {
     for entry in log {
         let Event::Received { fresh, prompts, tools, .. } = &entry.event else { continue };
         if fresh.is_empty() || (tools.is_empty() && !manners.without_tools) {
+            continue;
+        }
+        if fresh.last().is_some_and(|last| manners.aside.iter().any(|aside| aside.is_match(last))) {
             continue;
         }
         let heard: Vec<String> = fresh.iter().map(|text| manners.heard(text)).collect();

@@ -99,3 +99,13 @@ fn what_the_agent_adds_is_taken_away() {
     let fates = fates(&sent, &[heard(1.0, 1, &["<note>now</note>\n\ntka @README.md "])], &manners);
     assert_eq!(fates[0].times, 1);
 }
+
+#[test]
+fn what_an_agent_asks_on_the_side_is_no_second_prompt() {
+    let aside = vec!["^Please summarize".to_owned()];
+    let manners = Manners::new(&Delivery { aside, ..Delivery::default() }, false).unwrap();
+    let sent = [sent("tka", "tka go", Said::Submitted)];
+    let log = [heard(1.5, 9, &["tka go", "Please summarize all of it"]), heard(1.6, 1, &["tka go"])];
+    let times = |manners: &Manners| fates(&sent, &log, manners)[0].times;
+    assert_eq!((times(&manners), times(&Manners::default())), (1, 2));
+}

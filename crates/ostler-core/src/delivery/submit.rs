@@ -55,6 +55,7 @@ impl Delivery {
         // While it is at work, its own words may be the same.
         let rested = matches!(self.mode, Mode::WhenIdle | Mode::Interrupt);
         if view.sight == Sight::Ours {
+            self.stood = now;
             return if view.echoed && !view.repeated && rested && !blind {
                 self.submitted(Because::PutBack)
             } else {
@@ -83,7 +84,8 @@ impl Delivery {
             return Vec::new();
         }
         let rested = view.changed.plus(self.policy.rest).min(self.latest(since));
-        let due = since.plus(self.policy.confirm).max(rested);
+        // An agent that was slow to take it is as slow to go to work.
+        let due = since.max(self.stood).plus(self.policy.confirm).max(rested);
         if now < due || view.situation.admits_enter().is_err() {
             self.shut = view.situation.admits_enter().err();
             self.deadline = Some(due).filter(|due| *due > now);

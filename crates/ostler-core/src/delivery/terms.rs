@@ -158,6 +158,11 @@ pub enum Witness {
     Transcript,
 }
 
+impl Witness {
+    /// Every witness.
+    pub const ALL: [Self; 2] = [Self::Hook, Self::Transcript];
+}
+
 /// Something to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {

@@ -14,6 +14,8 @@ use tokio::sync::oneshot;
 
 /// A person who typed is taken to be typing for this long.
 pub(super) const PERSON: Duration = Duration::from_secs(3);
+/// What others type is held back for this long at most while a text waits for its Enter.
+pub(super) const HOLD: Duration = Duration::from_secs(1);
 /// Messages that may wait for one session.
 pub(super) const MAX_OPEN: usize = 1_000;
 /// Bytes of text that may wait for one session.
@@ -44,6 +46,8 @@ pub(super) struct Open {
     pub(super) prompt: Option<Prompt>,
     /// When its Enter was typed.
     pub(super) entered: Option<Timestamp>,
+    /// Since when it is here.
+    pub(super) since: Timestamp,
 }
 
 impl Open {
@@ -65,6 +69,8 @@ pub(super) struct Recent {
     pub(super) wants_ack: bool,
     /// Something that was typed has a line like its confirmation: the screen cannot tell whose it is.
     pub(super) quoted: bool,
+    /// Its text has a line like a wish for context.
+    pub(super) quotes_wish: bool,
     /// When it was asked to confirm its context: the next message is for an agent that knows it.
     pub(super) asked: Option<Timestamp>,
     /// Who has said so.
@@ -135,8 +141,8 @@ pub(super) struct Deliveries {
     pub(super) composer_seen: bool,
     /// The agent has told which prompt it took.
     pub(super) tells_prompts: bool,
-    /// The terminal is being looked at.
-    pub(super) inspecting: bool,
+    /// The terminal is being looked at, for this message.
+    pub(super) inspecting: Option<u64>,
     /// When it was last decided which message is next.
     chosen: Timestamp,
     /// The confirmation of a context was waited for then.
@@ -147,11 +153,28 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    /// The message of which something is in the terminal, or about to be.
+    /// The message of which something is in the terminal, or about to be. Nothing is typed for another one meanwhile,
+    /// whatever is heard of that.
     pub(super) fn held(&self) -> Option<u64> {
-        self.in_hand.filter(|order| {
-            self.open.get(order).is_some_and(|open| !open.delivery.is_waiting() && !open.delivery.is_done())
-        })
+        let in_terminal = |open: &&Open| {
+            let delivery = &open.delivery;
+            !delivery.is_waiting() && !delivery.is_given() && !delivery.is_done()
+        };
+        self.open.values().find(in_terminal).map(|open| open.message.seq)
+    }
+
+    /// Takes a message in hand, unless something of another one is in the terminal.
+    pub(super) fn take_in_hand(&mut self, order: u64) {
+        if self.held().is_none_or(|held| held == order) {
+            self.in_hand = Some(order);
+        }
+    }
+
+    /// The write under way was not recorded, so it was not made: asked for again, it bears the same number.
+    pub(super) fn take_back(&mut self) -> Option<u64> {
+        let UnderWay { seq, order, write, .. } = self.under_way.take()?;
+        self.resumed = Some(Resumed { seq, order, write });
+        Some(order)
     }
 
     /// Something is being typed for another message.
@@ -238,21 +261,29 @@ impl Deliveries {
         queue::next_expiry(&self.waiting(steady).filter(idle).collect::<Vec<_>>())
     }
 
-    /// A text is in the composer, or on its way there, and its Enter is still to come.
-    pub(super) fn is_composing(&self) -> bool {
-        self.in_hand.and_then(|order| self.open.get(&order)).is_some_and(|open| open.delivery.is_composing())
+    fn held_delivery(&self) -> Option<&Delivery> {
+        self.held().and_then(|order| self.open.get(&order)).map(|open| &open.delivery)
     }
 
-    /// The bytes that may be typed as they are now: never between a text and its Enter.
-    pub(super) fn next_raw(&self) -> Option<u64> {
-        let typing = self
-            .in_hand
-            .and_then(|order| self.open.get(&order))
-            .is_some_and(|open| open.delivery.is_typing());
-        if typing || self.under_way.is_some() {
-            return None;
-        }
-        self.open.values().find(|open| open.raw.is_some()).map(|open| open.message.seq)
+    /// A text is in the composer, or on its way there, and its Enter is still to come.
+    pub(super) fn is_composing(&self) -> bool {
+        self.held_delivery().is_some_and(Delivery::is_composing)
+    }
+
+    /// The bytes that may be typed as they are now: never between a text and its Enter. For a text that is not seen
+    /// they wait a moment; and not at all for one that something is in front of, which they may be meant for.
+    pub(super) fn next_raw(&self, steady: Timestamp) -> Option<u64> {
+        let open = self.open.values().find(|open| open.raw.is_some())?;
+        let awaited = self.raw_until().is_some_and(|until| steady < until);
+        let typing = self.held_delivery().is_some_and(Delivery::is_typing);
+        (!typing && !awaited && self.under_way.is_none()).then_some(open.message.seq)
+    }
+
+    /// How long bytes that are to be typed as they are wait for a text to be seen, if they do.
+    fn raw_until(&self) -> Option<Timestamp> {
+        let open = self.open.values().find(|open| open.raw.is_some())?;
+        let unseen = self.held_delivery().is_some_and(|held| held.is_looking() && held.shut().is_none());
+        unseen.then(|| open.since.plus(HOLD))
     }
 
     /// When something is due, if nothing happens.
@@ -271,7 +302,8 @@ impl Deliveries {
         };
         let person = self.person.filter(|_| !self.open.is_empty());
         let ack = self.ack_until().filter(|until| self.awaits_ack && held.is_none() && *until > self.chosen);
-        self.open.iter().filter_map(due).chain(person).chain(ack).min()
+        let raw = self.raw_until().filter(|_| self.under_way.is_none());
+        self.open.iter().filter_map(due).chain(person).chain(ack).chain(raw).min()
     }
 
     pub(super) fn find(&self, id: &str) -> Option<&Open> {
@@ -299,7 +331,8 @@ impl Deliveries {
     }
 
     /// Remembers a message that something may still be heard of, and whose text this is.
-    pub(super) fn remember(&mut self, recent: Recent, text: &str) {
+    pub(super) fn remember(&mut self, mut recent: Recent, text: &str) {
+        recent.quotes_wish = speech::quotes_request(text);
         self.recent.retain(|known| known.id != recent.id);
         self.recent.push_back(recent);
         for recent in &mut self.recent {
@@ -330,9 +363,12 @@ impl Deliveries {
         self.left.iter().any(|left| left.reads_like(body))
     }
 
-    /// What was typed of late, or is about to be.
-    pub(super) fn texts(&self) -> Vec<String> {
-        self.open.values().map(|open| open.plain.to_string()).collect()
+    /// Whether something that may be the last prompt on the screen has a line like a wish for context: then the screen
+    /// cannot tell whose it is. The last message that was taken stands below all before it.
+    pub(super) fn quotes_wish(&self) -> bool {
+        let taken = self.recent.iter().rposition(|recent| recent.state == MessageState::Delivered);
+        self.recent.iter().skip(taken.unwrap_or(0)).any(|recent| recent.quotes_wish)
+            || self.open.values().any(|open| speech::quotes_request(open.plain.as_str()))
     }
 
     /// Why a message is not typed now.

@@ -10,7 +10,7 @@ mod shared;
 use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Timestamp};
 use ostler_store::{
-    Accepted, DeliveryCounts, Ending, Intent, LastWrite, MessageState, NewMessage, NewSession,
+    Accepted, DeliveryCounts, Ending, Intent, LastWrite, MISSED, MessageState, NewMessage, NewSession,
     PendingContext, Store, StoreError, Terms,
 };
 
@@ -102,9 +102,7 @@ fn a_message_is_one_whatever_is_repeated() {
     let mut store = Store::open(&dir.path().join("db")).unwrap();
     store.create_session(&session("s", "one")).unwrap();
     assert!(matches!(store.add_message(&message("m", 1, "hi")).unwrap(), Accepted::New));
-    assert!(
-        matches!(store.add_message(&message("m", 2, "hi")).unwrap(), Accepted::Known(known) if known.seq == 1)
-    );
+    assert!(matches!(store.add_message(&message("m", 2, "hi")).unwrap(), Accepted::Known));
     assert!(matches!(store.add_message(&message("m", 2, "ho")).unwrap(), Accepted::Conflict));
     assert!(matches!(store.add_message(&message("n", 2, "ho")).unwrap(), Accepted::New));
     let open = |store: &Store| -> Vec<u64> {
@@ -142,6 +140,14 @@ fn every_write_is_known_before_and_after() {
     assert_eq!((found.attempts, found.enters, store.last_input("s").unwrap()), (1, 1, 5));
     store.begin_write("s", "m", &intent("raw", 6), Timestamp(2)).unwrap();
     assert_eq!((store.last_input("s").unwrap(), store.last_prompt_write("s").unwrap()), (6, 5));
+    assert_eq!(store.last_raw_write("s").unwrap(), 6);
+    store.add_message(&message("n", 7, "ho")).unwrap();
+    store.begin_write("s", "n", &intent("body", 8), Timestamp(3)).unwrap();
+    store.end_write("s", 8).unwrap();
+    store.missed("s", "n", Timestamp(4)).unwrap();
+    assert_eq!(store.last_write("s", "n").unwrap(), Some(written(MISSED, 8, true)), "nothing of it is there");
+    assert_eq!(store.last_prompt_write("s").unwrap(), 8, "and it was the last all the same");
+    assert_eq!(store.last_write("s", "m").unwrap(), Some(written("raw", 6, false)));
 }
 
 #[test]
@@ -284,6 +290,7 @@ fn context_waits_for_its_session_until_it_got_there() {
         at: Timestamp(at),
         in_file,
         loaded: None,
+        settled: false,
     };
     assert_eq!(
         store.pending_context("s").unwrap(),
@@ -308,7 +315,46 @@ fn context_waits_for_its_session_until_it_got_there() {
     // It goes with its session.
     store.set_pending_context("s", "a", "late", Timestamp(8)).unwrap();
     store.session_ended("s", &ending(9)).unwrap();
+    assert_eq!(store.ended_in_file().unwrap(), Vec::<String>::new());
     store.forget_ended(0).unwrap();
     assert_eq!(store.pending_context("s").unwrap(), []);
     assert!(store.set_pending_context("gone", "a", "x", Timestamp(9)).is_err());
+}
+
+#[test]
+fn what_is_in_a_file_is_known_until_it_is_taken_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("db")).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    let known = |store: &Store| -> Vec<(String, bool, bool)> {
+        let known = store.pending_context("s").unwrap();
+        known.into_iter().map(|one| (one.message, one.in_file, one.settled)).collect()
+    };
+    for (message, at) in [("a", 1), ("b", 2), ("c", 3)] {
+        store.set_pending_context("s", message, "text", Timestamp(at)).unwrap();
+        store.put_in_file("s", message, true).unwrap();
+    }
+    store.end_pending_context("s", "a").unwrap();
+    let row = |message: &str, in_file, settled| (message.to_owned(), in_file, settled);
+    assert_eq!(known(&store), [row("a", true, true), row("b", true, false), row("c", true, false)]);
+    // It is sent again, and does not get there.
+    store.set_pending_context("s", "a", "text", Timestamp(4)).unwrap();
+    assert_eq!(known(&store), [row("b", true, false), row("c", true, false), row("a", true, false)]);
+    store.end_pending_context("s", "a").unwrap();
+    store.put_in_file("s", "a", false).unwrap();
+    assert_eq!(known(&store), [row("b", true, false), row("c", true, false)]);
+    // Nor does it go with its session.
+    assert_eq!(store.ended_in_file().unwrap(), Vec::<String>::new());
+    store.session_ended("s", &ending(9)).unwrap();
+    assert_eq!(store.ended_in_file().unwrap(), ["s"]);
+    assert_eq!(store.forget_ended(0).unwrap(), Vec::<String>::new());
+    store.end_pending_context("s", "b").unwrap();
+    store.taken_out("s").unwrap();
+    assert_eq!(known(&store), [row("c", false, false)]);
+    store.put_in_file("s", "c", true).unwrap();
+    store.clear_pending_context("s").unwrap();
+    assert_eq!(known(&store), [row("c", true, true)]);
+    store.taken_out("s").unwrap();
+    assert_eq!(known(&store), []);
+    assert_eq!(store.forget_ended(0).unwrap().len(), 1);
 }

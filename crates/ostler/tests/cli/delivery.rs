@@ -60,6 +60,10 @@ fn what_makes_no_sense_is_refused_before_anything_is_typed() {
     lab.run(&["send", "a", "x", "--raw", "--wait", "seen"]).fails(2, &["no more can be proven"]);
     lab.run(&["send", "a", "x", "--mode", "sometimes"]).fails(2, &["sometimes"]);
     lab.run(&["send", "nobody", "x"]).fails(1, &["nobody"]);
+    let long = "x".repeat(129);
+    for id in ["", "two words", "\u{1b}]52;c;eA\u{7}", "one\ntwo", &long] {
+        lab.run(&["send", "a", "x", "--id", id]).fails(2, &["cannot be the id", "without blanks"]);
+    }
     lab.home.start_sh("plain", "read x");
     lab.run(&["send", "plain", "x", "--mode", "interrupt"])
         .fails(2, &["how to interrupt", "input.interrupt"]);

@@ -181,3 +181,17 @@ fn an_agent_that_nobody_understands_is_typed_to_when_its_preset_says() {
     until("it was typed", || std::fs::read_to_string(&got).ok().filter(|got| got.contains("hello there")));
     assert!(began.elapsed().as_secs() < 25, "without that figure it would be half a minute");
 }
+
+#[test]
+fn bytes_that_are_typed_as_they_are_never_come_between_a_text_and_its_enter() {
+    let lab = Lab::new();
+    lab.start("a", &["--slow-echo", "700"]);
+    lab.wait("a", "idle");
+    let sending = lab.begin_send("a", b"the text", &["--id", "m1", "--timeout", "60"]);
+    lab.await_log("a", "bytes", 1);
+    // The text is in the terminal, and not to be seen yet.
+    lab.press("a", " and more\r");
+    sending.finish().ok();
+    assert_eq!(lab.taken("a")[0], "the text");
+    assert_eq!(lab.message("a", "m1")["attempts"], 1);
+}

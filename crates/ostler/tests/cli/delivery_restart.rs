@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use crate::agent_lab::Lab;
-use crate::support::{ostler, pid, until};
+use crate::support::{kill, ostler, pid, until};
 
 #[test]
 fn words_that_stood_there_before_prove_nothing_after_a_restart() {
@@ -51,6 +51,34 @@ fn what_waits_is_delivered_by_the_next_daemon_in_its_order() {
 }
 
 #[test]
+fn what_waits_for_a_program_that_ends_while_nobody_watches_has_failed() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "!work 60s", &[]);
+    lab.send("a", "later", &["--id", "m1", "--wait", "queued"]).ok();
+    let program = pid(&lab.home.status("a")["pid"]);
+    lab.home.kill_daemon();
+    kill(program);
+    lab.home.daemon_pid();
+    let message = lab.await_message("a", "m1", "failed");
+    assert_eq!(message["failure"], "the program has ended", "{message}");
+}
+
+#[test]
+fn an_enter_that_nobody_can_tell_about_is_not_called_failed() {
+    let lab = Lab::new();
+    lab.start("a", &["--swallow-enter", "99"]);
+    drop(lab.begin_send("a", b"was it taken?", &["--id", "m1", "--timeout", "60"]));
+    lab.await_log("a", "swallowed", 1);
+    let holder = pid(&lab.home.status("a")["holder"]);
+    lab.home.kill_daemon();
+    kill(holder);
+    lab.home.daemon_pid();
+    let message = lab.await_message("a", "m1", "uncertain");
+    assert!(message["failure"].as_str().unwrap().contains("cannot be told"), "{message}");
+}
+
+#[test]
 fn the_same_words_twice_are_two_messages() {
     let lab = Lab::new();
     lab.start("a", &["--restore-draft"]);
@@ -66,7 +94,7 @@ fn the_same_words_twice_are_two_messages() {
 
 #[test]
 fn a_first_prompt_that_was_answered_while_no_daemon_watched_is_not_typed_again() {
-    let lab = Lab::with("[prompt]\nfirst = \"arg\"\n");
+    let lab = Lab::with("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n");
     let go = lab.home.scratch().join("go");
     lab.write_agent(&format!(
         "until [ -e {} ]; do sleep 0.1; done\nexec {} stand-in --word-pace 1 \"$@\"\n",
@@ -110,6 +138,22 @@ fn report(lab: &Lab, prompt: &str) {
     let payload = serde_json::json!({ "prompt": prompt }).to_string();
     child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_message_that_was_never_typed_is_not_the_one_that_was_taken() {
+    let lab = Lab::with(HOOKS);
+    lab.start("a", &[]);
+    lab.deliver("a", "!work 4s", &[]);
+    lab.send("a", "status?", &["--id", "m1", "--wait", "queued"]).ok();
+    lab.run(&["messages", "drop", "m1"]).ok();
+    lab.wait("a", "idle");
+    // Somebody else asks the same.
+    report(&lab, "status?");
+    until("the report is heard", || {
+        lab.home.status("a")["because"].to_string().contains("hook").then_some(())
+    });
+    assert_eq!(lab.message("a", "m1")["state"], "failed");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn whatever_agents_do_what_is_said_of_a_message_is_so() {
     let (count, seed) = (setting("OSTLER_STORM", 16), setting("OSTLER_SEED", 1));
     println!("OSTLER_STORM={count} OSTLER_SEED={seed}");
     let lab = Lab::new();
-    lab.write_preset_of("taker", &format!("{PRESET}[prompt]\nfirst = \"arg\"\n"));
+    lab.write_preset_of("taker", &format!("{PRESET}[prompt]\nfirst = \"flag\"\nflag = \"--\"\n"));
     lab.home.daemon_pid();
     let next = AtomicU64::new(0);
     let tally = Mutex::new(Tally::default());

@@ -41,6 +41,49 @@ fn after_a_crash_an_enter_before_the_last_one_counts() {
 }
 
 #[test]
+fn an_enter_that_could_not_be_recorded_is_thought_over_again() {
+    let mut delivery = written();
+    let (ours, dialog) = (view(State::Idle, Sight::Ours), view(State::Blocked, Sight::Hidden));
+    let done = play(&mut delivery, &[(60, Event::Looked, ours), (160, Event::Looked, ours)]);
+    assert_eq!(done.last(), Some(&(160, Action::Type(Write::Enter))));
+    delivery.not_recorded(Timestamp(1_160));
+    assert_eq!((delivery.enters(), delivery.deadline()), (0, Some(Timestamp(1_160))));
+    // A dialog has come meanwhile, which the Enter would have answered.
+    assert_eq!(play(&mut delivery, &[(1_160, Event::Looked, dialog)]), []);
+    let done = play(&mut delivery, &[(5_000, Event::Looked, ours), (5_200, Event::Looked, ours)]);
+    assert_eq!(done, [(5_200, Action::Type(Write::Enter))]);
+    assert_eq!(delivery.enters(), 1);
+}
+
+#[test]
+fn a_text_that_could_not_be_recorded_was_not_typed() {
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    let (empty, working) = (view(State::Idle, Sight::Empty), view(State::Working, Sight::Empty));
+    let done = play(&mut delivery, &[(0, Event::Looked, empty), (1, RAW, empty)]);
+    assert_eq!(done.last(), Some(&(1, Action::Type(Write::Body))));
+    delivery.not_recorded(Timestamp(1_001));
+    assert!(delivery.is_waiting() && delivery.attempts() == 0);
+    assert_eq!(play(&mut delivery, &[(500, Event::Looked, empty), (1_001, Event::Looked, working)]), []);
+    let done = play(&mut delivery, &[(3_000, Event::Looked, empty), (3_001, RAW, empty)]);
+    assert_eq!(done, [(3_000, Action::Inspect), (3_001, Action::Type(Write::Body))]);
+    assert_eq!(delivery.attempts(), 1);
+}
+
+#[test]
+fn a_second_enter_that_could_not_be_recorded_leaves_the_first_to_be_confirmed() {
+    let mut delivery = entered();
+    let ours = view(State::Idle, Sight::Ours);
+    let again = play(&mut delivery, &[(3_300, Event::Looked, ours), (3_301, RAW, ours)]);
+    assert_eq!(again, [(3_300, Action::Inspect), (3_301, Action::Type(Write::Enter))]);
+    delivery.not_recorded(Timestamp(4_301));
+    assert_eq!(delivery.enters(), 1);
+    let empty = view(State::Idle, Sight::Empty);
+    let taken = View { at_work: true, ..empty };
+    let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
+    assert_eq!(play(&mut delivery, &[(4_301, Event::Looked, taken)]), [(4_301, proof)]);
+}
+
+#[test]
 fn what_was_entered_before_the_end_is_uncertain() {
     let ended = view(State::Exited, Sight::Hidden);
     assert_eq!(play(&mut written(), &[(20, Event::Looked, ended)]), [(20, Action::Give(Up::Ended))]);

@@ -20,12 +20,14 @@ enum Mood {
     Drops,
     Delays,
     Dialog,
+    /// The write cannot be recorded.
+    FullDisk,
 }
 
 proptest! {
     #[test]
     fn whatever_the_agent_does_the_text_is_submitted_at_most_once(
-        moods in prop::collection::vec(prop::sample::select(vec![Mood::Takes, Mood::Drops, Mood::Delays, Mood::Dialog]), 1..40),
+        moods in prop::collection::vec(prop::sample::select(vec![Mood::Takes, Mood::Drops, Mood::Delays, Mood::Dialog, Mood::FullDisk]), 1..40),
         pauses in prop::collection::vec(1u64..4_000, 40..120),
     ) {
         let mut delivery = Delivery::new(Mode::WhenIdle, policy());
@@ -58,6 +60,10 @@ proptest! {
                         Action::Type(write) => {
                             prop_assert!(!agent.dialog, "a dialog was answered with {:?}", write);
                             match moods.next() {
+                                Some(Mood::FullDisk) => {
+                                    delivery.not_recorded(Timestamp(now + 1_000));
+                                    continue;
+                                }
                                 Some(Mood::Drops) => {}
                                 Some(Mood::Delays) => late.push((now + 1_700, write)),
                                 Some(Mood::Dialog) => { agent.dialog = true; agent.changed = now; }

@@ -131,3 +131,21 @@ fn a_line_is_taken_when_the_program_has_read_it() {
     let done = play(&mut delivery, &[(266, Event::Looked, echo), (267, cooked(0), echo)]);
     assert_eq!(done, [(266, Action::Inspect), (267, Action::Prove(Proof::Submitted, Because::LineRead))]);
 }
+
+#[test]
+fn an_agent_that_was_slow_to_take_it_has_as_long_to_go_to_work() {
+    let mut delivery = entered();
+    let ours = view(State::Idle, Sight::Ours);
+    let unread = Event::Inspected { cooked: false, pending: 1 };
+    // It hangs, and reads nothing; then it takes the text.
+    let hangs =
+        play(&mut delivery, &[(3_300, Event::Looked, ours), (3_301, unread, ours), (40_000, unread, ours)]);
+    assert_eq!(hangs, [(3_300, Action::Inspect)]);
+    let empty = View { changed: Timestamp(40_100), ..view(State::Idle, Sight::Empty) };
+    assert_eq!(play(&mut delivery, &[(40_100, Event::Looked, empty), (43_000, Event::Looked, empty)]), []);
+    let works = View { at_work: true, ..empty };
+    let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
+    assert_eq!(play(&mut delivery.clone(), &[(44_000, Event::Looked, works)]), [(44_000, proof)]);
+    let uncertain = Action::Give(Up::Uncertain);
+    assert_eq!(play(&mut delivery, &[(60_000, Event::Looked, empty)]), [(60_000, uncertain)]);
+}

@@ -13,13 +13,16 @@ use crate::clock;
 use crate::session::SendCommand;
 use crate::session::deliveries::{MAX_OPEN, MAX_OPEN_BYTES, Waiter};
 
+/// Bytes that the id of a message may have.
+const MAX_ID: usize = 128;
+
 impl Actor {
     pub(super) async fn on_send(&mut self, command: SendCommand) {
         let SendCommand { id, body, terms, wait, queued, settled } = command;
         if terms.mode == Mode::Interrupt {
             self.await_rules().await;
         }
-        if let Err(problem) = self.acceptable(&body, &terms) {
+        if let Err(problem) = self.acceptable(&id, &body, &terms) {
             return drop(queued.send(Err(problem)));
         }
         let order = self.deliveries.last_order + 1;
@@ -72,7 +75,15 @@ impl Actor {
         }
     }
 
-    fn acceptable(&self, body: &[u8], terms: &SendTerms) -> Result<(), Problem> {
+    fn acceptable(&self, id: &str, body: &[u8], terms: &SendTerms) -> Result<(), Problem> {
+        // An agent may have to repeat it, and a person sees it in a terminal.
+        if id.is_empty() || id.len() > MAX_ID || id.contains(|c: char| c.is_control() || c.is_whitespace()) {
+            return Err(Problem::new(
+                ErrorKind::Usage,
+                format!("{:?} cannot be the id of a message", id.chars().take(40).collect::<String>()),
+            )
+            .hint(format!("use 1 to {MAX_ID} characters without blanks and control characters")));
+        }
         let waiting: usize = self
             .deliveries
             .open

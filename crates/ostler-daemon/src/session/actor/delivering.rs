@@ -24,6 +24,7 @@ impl Actor {
         if self.held_keys.until().is_some() {
             Box::pin(self.release_keys()).await;
         }
+        Box::pin(self.type_raw()).await;
     }
 
     async fn deliver_one(&mut self, news: Option<(u64, News)>) {
@@ -50,22 +51,23 @@ impl Actor {
                 },
             };
             let Some(view) = self.view(order, situation) else { return };
-            let barred = self.deliveries.is_barred(order) && situation.state != State::Exited;
+            // One write at a time: it goes on when the other one is settled, and when the store takes records again.
+            let barred = self.deliveries.is_barred(order) || self.store_retry_at.is_some();
+            let barred = barred && situation.state != State::Exited;
             let Some(open) = self.deliveries.open.get_mut(&order) else { return };
             if barred && may_type(event, &open.delivery) {
-                // One write at a time: it goes on when the other one is settled.
                 return open.delivery.postpone();
             }
             let actions = open.delivery.handle(event, &view, steady);
             if actions.is_empty() {
                 return;
             }
-            self.deliveries.in_hand = Some(order);
+            self.deliveries.take_in_hand(order);
             for action in actions {
                 self.perform(order, action).await;
             }
             // Nothing more until the holder has answered.
-            if self.deliveries.under_way.is_some() || self.deliveries.inspecting {
+            if self.deliveries.under_way.is_some() || self.deliveries.inspecting.is_some() {
                 return;
             }
         }
@@ -83,7 +85,7 @@ impl Actor {
             let Some(open) = self.deliveries.open.get_mut(&order).filter(|_| free) else { continue };
             let actions = open.delivery.handle(News::Looked, &view, clock::steady());
             if !actions.is_empty() && !open.delivery.is_given() {
-                self.deliveries.in_hand = Some(order);
+                self.deliveries.take_in_hand(order);
             }
             for action in actions {
                 self.perform(order, action).await;
@@ -107,7 +109,7 @@ impl Actor {
     async fn perform(&mut self, order: u64, action: Action) {
         match action {
             Action::Inspect => {
-                if !std::mem::replace(&mut self.deliveries.inspecting, true) {
+                if self.deliveries.inspecting.replace(order).is_none() {
                     self.request(&Request::Query);
                 }
             }
@@ -209,9 +211,7 @@ impl Actor {
 
     /// The holder told about its terminal.
     pub(super) async fn on_inspected(&mut self, cooked: bool, pending: u32) {
-        if std::mem::take(&mut self.deliveries.inspecting)
-            && let Some(order) = self.deliveries.in_hand
-        {
+        if let Some(order) = self.deliveries.inspecting.take() {
             self.deliver(Some((order, News::Inspected { cooked, pending }))).await;
         }
     }
@@ -220,7 +220,8 @@ impl Actor {
     pub(super) fn delivering_until(&self) -> Option<Timestamp> {
         let steady = clock::steady();
         let expiry = self.deliveries.next_expiry(steady).map(|at| steady.plus(at.since(clock::now())));
-        self.deliveries.deadline().into_iter().chain(expiry).min()
+        // What the store does not take has a time of its own.
+        self.deliveries.deadline().into_iter().chain(expiry).min().filter(|_| self.store_retry_at.is_none())
     }
 
     /// The agent says which prompt it took.
@@ -238,9 +239,6 @@ impl Actor {
         }
         let Some(order) = self.deliveries.find(&id).map(|open| open.message.seq) else { return };
         self.deliver(Some((order, News::Told { by }))).await;
-        if let Some(recent) = self.deliveries.recent.iter_mut().find(|recent| recent.id == id) {
-            recent.told.push(by);
-        }
         self.deliver(None).await;
     }
 

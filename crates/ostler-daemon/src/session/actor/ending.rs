@@ -9,7 +9,7 @@ use ostler_hold::{read_remains, tree};
 
 use super::Actor;
 use crate::session::info;
-use crate::{clock, continuity};
+use crate::{clock, continuity, left_blocks};
 
 /// How long a holder whose program has ended may stay; it leaves earlier unless it is still killing.
 const FAREWELL: Duration = Duration::from_secs(30);
@@ -61,7 +61,7 @@ impl Actor {
         // Messages first: nobody comes back to those of a session that has ended.
         let actions = self.typing.ended(self.exit.map(|exit| exit.typed));
         self.perform_typing(actions).await;
-        self.resume_deliveries(self.exit.map_or(0, |exit| exit.typed));
+        self.resume_deliveries(self.exit.map(|exit| exit.typed), false);
         self.end_messages().await;
         self.record_end().await;
     }
@@ -89,6 +89,7 @@ impl Actor {
             let at = self.record.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
             let (told, transcript) = self.conversation.ended();
             continuity::record_end(&self.shared, &self.record.start, at, told, transcript);
+            left_blocks::take_out_at_end(&self.shared, &self.record.start).await;
             return;
         }
         self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));

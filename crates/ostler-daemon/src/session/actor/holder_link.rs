@@ -5,7 +5,7 @@ use std::time::Duration;
 use ostler_core::detector::Event;
 use ostler_core::lifecycle;
 use ostler_core::typing::Answer;
-use ostler_hold::wire::{self, Lane, Outcome, Reply, Request, Status};
+use ostler_hold::wire::{self, Outcome, Reply, Request, Status};
 use ostler_protocol::TerminalInfo;
 use ostler_screen::Size;
 
@@ -43,7 +43,7 @@ impl Actor {
         let actions = self.typing.connected(keys, replies);
         self.perform_typing(actions).await;
         // What was asked on a connection that was lost is not answered on this one.
-        if self.deliveries.inspecting {
+        if self.deliveries.inspecting.is_some() {
             self.request(&Request::Query);
         }
         self.type_raw().await;
@@ -52,7 +52,8 @@ impl Actor {
 
     pub(super) async fn on_welcome(&mut self, status: &Status) {
         // A ledger that is ahead of the record has typed messages that the record lost.
-        self.resume_deliveries(status.seqs[Lane::Message.index()]);
+        let [message, keys, _] = status.seqs;
+        self.resume_deliveries(Some(message), keys > 0);
         if self.record.pid != Some(status.child) {
             self.record.pid = Some(status.child);
             let (id, pid, at) = (self.record.start.id.clone(), status.child, clock::now());

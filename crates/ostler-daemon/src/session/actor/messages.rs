@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_agents::Body;
 use ostler_core::Proof;
-use ostler_core::delivery::{Delivery, Event as News, Policy};
+use ostler_core::delivery::{Delivery, Event as News, Policy, Witness};
 use ostler_core::queue::Priority;
 use ostler_core::start_plan::Way;
 use ostler_protocol::MessageInfo;
@@ -41,10 +41,21 @@ impl Actor {
             way => Delivery::given(way, self.deliveries.policy),
         };
         let entered = delivery.is_given().then(clock::steady);
-        let raw = message.terms.raw.then_some(bytes);
+        let (raw, since) = (message.terms.raw.then_some(bytes), clock::steady());
         let (body, text) = (Body::new(""), SafeText::default());
-        let mut open =
-            Open { raw, body, plain, text, delivery, by_file, echoes: 0, prompt: None, entered, message };
+        let mut open = Open {
+            raw,
+            body,
+            plain,
+            text,
+            delivery,
+            by_file,
+            echoes: 0,
+            prompt: None,
+            entered,
+            since,
+            message,
+        };
         open.learn(&self.known.agent.preset.input);
         self.deliveries.open.insert(open.message.seq, open);
     }
@@ -130,8 +141,16 @@ impl Actor {
         if self.deliveries.in_hand == Some(order) {
             self.deliveries.in_hand = None;
         }
-        if !message.terms.raw {
-            self.deliveries.unsure = open.prompt.filter(|_| message.state != MessageState::Delivered);
+        let delivered = message.state == MessageState::Delivered;
+        if message.terms.raw {
+            return;
+        }
+        // Of what was never typed nothing is left, and nothing will be heard.
+        let typed = open.delivery.attempts() > 0;
+        if typed {
+            self.deliveries.unsure = open.prompt.filter(|_| !delivered);
+        }
+        if typed || delivered {
             self.deliveries.remember(recent(message, open.body), open.plain.as_str());
         }
     }
@@ -243,7 +262,19 @@ pub(super) fn recent(message: &Message, body: Body) -> Recent {
         state: message.state,
         wants_ack,
         quoted: false,
+        quotes_wish: false,
         asked,
-        told: Vec::new(),
+        told: Witness::ALL
+            .into_iter()
+            .filter(|by| message.evidence.iter().any(|said| said == told(*by)))
+            .collect(),
+    }
+}
+
+/// The evidence for a prompt that the agent said it took.
+pub(super) fn told(by: Witness) -> &'static str {
+    match by {
+        Witness::Hook => "hook: the agent took this prompt",
+        Witness::Transcript => "transcript: the agent took this prompt",
     }
 }

@@ -27,6 +27,9 @@ pub(super) struct Remembered {
     /// What was said of late.
     #[serde(default)]
     told: Told,
+    /// The transcript tells what the agent says.
+    #[serde(default)]
+    tells_replies: bool,
     /// What was spent, as far as the transcript was read.
     #[serde(default)]
     usage: Usage,
@@ -44,8 +47,8 @@ pub(super) fn observer(known: &Known, memory: Option<&str>) -> (Observer, Option
     let remembered = Remembered::read(memory);
     let since = remembered.as_ref().map(|remembered| remembered.since);
     let (memory, conversation) = remembered.map_or_else(Default::default, |remembered| {
-        let Remembered { detector, transcript, told, usage, .. } = remembered;
-        (Some(detector), Conversation::resumed(transcript, told, usage))
+        let Remembered { detector, transcript, told, usage, tells_replies, .. } = remembered;
+        (Some(detector), Conversation::resumed(transcript, told, usage, tells_replies))
     });
     (Observer::new(book.clone(), *settings, *expectations, memory, clock::steady()), since, conversation)
 }
@@ -109,6 +112,7 @@ impl Actor {
             detector: self.observer.detector().memory(),
             transcript: self.conversation.read.clone(),
             told: self.conversation.told.clone(),
+            tells_replies: self.conversation.tells_replies,
             usage: self.conversation.usage,
         };
         let Verdict { state, kind, confidence, because, until, .. } = &verdict;

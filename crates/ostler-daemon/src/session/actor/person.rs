@@ -1,17 +1,13 @@
 //! A person at the terminal.
 
-use std::time::Duration;
-
 use ostler_core::Timestamp;
 use ostler_core::detector::Event;
 
 use super::Actor;
 use crate::clock;
-use crate::session::deliveries::PERSON;
+use crate::session::deliveries::{HOLD, PERSON};
 
-/// Keys are held back for this long at most.
-const HOLD: Duration = Duration::from_secs(1);
-/// And not more of them than this.
+/// Not more keys are held back than this.
 const MAX_HELD: usize = 4 << 10;
 
 /// Keys that wait until a text has got its Enter: in between they would become a part of it.

@@ -6,7 +6,7 @@ use ostler_agents::Body;
 use ostler_core::Proof;
 use ostler_core::delivery::{Delivery, Progress, Write};
 use ostler_core::start_plan::Way;
-use ostler_store::{LastWrite, Message, MessageState, Store, StoreError, Terms};
+use ostler_store::{LastWrite, MISSED, Message, MessageState, Store, StoreError, Terms};
 
 use super::Actor;
 use super::messages::recent;
@@ -22,6 +22,8 @@ pub(super) struct Resumable {
     writes: BTreeMap<u64, LastWrite>,
     /// The last write for any prompt, also for one that is done with.
     last: u64,
+    /// Bytes were typed as they are since then.
+    raw: bool,
 }
 
 impl Actor {
@@ -40,14 +42,15 @@ impl Actor {
                 let body = store.message_body(&id, &message.id)?.unwrap_or_default();
                 taken.push((message, body));
             }
-            let numbers = (store.last_seq(&id)?, store.last_input(&id)?, store.last_prompt_write(&id)?);
-            Ok((numbers, open, taken))
+            let numbers = (store.last_seq(&id)?, store.last_input(&id)?);
+            let writes = (store.last_prompt_write(&id)?, store.last_raw_write(&id)?);
+            Ok((numbers, writes, open, taken))
         };
-        let ((last_order, last_input, last_write), open, taken) = self.shared.store.run(load).await?;
+        let ((last_order, last_input), (last, raw), open, taken) = self.shared.store.run(load).await?;
         self.deliveries.composer_seen = recovered;
         self.deliveries.last_order = last_order;
         self.deliveries.last_input = last_input;
-        self.resumable.last = last_write;
+        (self.resumable.last, self.resumable.raw) = (last, raw > last);
         for (message, body) in taken.into_iter().rev() {
             let (text, _) = self.typed_text(&message, &body);
             let body = Body::new(text.as_str()).marked(message.mark.clone());
@@ -68,25 +71,32 @@ impl Actor {
         Ok(())
     }
 
-    /// The ledger says what was done of the last writes.
-    pub(super) fn resume_deliveries(&mut self, ledger: u64) {
-        self.deliveries.last_input = self.deliveries.last_input.max(ledger);
+    /// The ledger says what was done of the last writes; without one, nobody can. `keys` were typed by people.
+    pub(super) fn resume_deliveries(&mut self, ledger: Option<u64>, keys: bool) {
+        self.deliveries.last_input = self.deliveries.last_input.max(ledger.unwrap_or_default());
         if std::mem::replace(&mut self.deliveries.settled_in, true) {
             return;
         }
         let now = clock::steady();
-        let Resumable { writes, last } = std::mem::take(&mut self.resumable);
-        for (order, LastWrite { seq, write, echoes, .. }) in writes {
+        let Resumable { writes, last, raw } = std::mem::take(&mut self.resumable);
+        // What a person typed before may stand in the composer, unless something of ours was typed into it since.
+        let of_ours = |last: u64| writes.values().any(|write| write.seq == last && write.write != MISSED);
+        if (keys && !of_ours(last)) || raw {
+            self.deliveries.touched = Some(now);
+        }
+        for (order, LastWrite { seq, write, echoes, done }) in writes {
             let Some(open) = self.deliveries.open.get_mut(&order) else { continue };
-            let done = seq <= ledger;
-            let Some(write) = Write::from_name(&write) else {
+            // An Enter of which nobody knows may have been pressed.
+            let done = done || ledger.map_or(write == Write::Enter.as_str(), |ledger| seq <= ledger);
+            if open.message.terms.raw {
                 // Bytes that are typed as they are: asked for again, they bear the same number.
                 self.deliveries.resume(seq, order, None, done);
                 continue;
-            };
+            }
             let Message { attempts, enters, proof, .. } = open.message;
-            // Something was typed for another message since: nothing of this one was in the terminal then.
-            let write = Some((write, done)).filter(|_| seq == last);
+            // Something was typed for another message since: nothing of this one was in the terminal then. Nor is
+            // anything there that was found to be missing.
+            let write = Write::from_name(&write).map(|write| (write, done)).filter(|_| seq == last);
             let progress = Progress { attempts, enters, proof, last: write };
             let Terms { mode, command, .. } = open.message.terms;
             let policy = self.deliveries.policy;

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ostler_agents::{Body, Composer, Prompt, Reader, WhileWorking};
 use ostler_core::State;
-use ostler_core::delivery::{Because, Mode, Sight, Situation, View, Witness};
+use ostler_core::delivery::{Because, Mode, Sight, Situation, View};
 use ostler_core::lifecycle::Phase;
 
 use super::Actor;
+use super::messages::told;
 use crate::clock;
 
 /// A program that nobody understands is typed into after this much silence, unless its preset has another figure.
@@ -30,7 +31,8 @@ impl Actor {
         let quiet = now.since(self.deliveries.changed) >= delay;
         let ruled = self.known.expectations.rules;
         Situation {
-            state: if self.watches() { state } else { State::Starting },
+            // What is not understood yet is as good as not ready; but gone is gone.
+            state: if self.watches() || state == State::Exited { state } else { State::Starting },
             reachable: self.link.is_some() && matches!(self.lifecycle.phase(), Phase::Attached),
             person: self.deliveries.person.is_some_and(|until| now < until),
             unrecognised: if ruled { self.is_opaque() } else { quiet },
@@ -80,7 +82,7 @@ impl Actor {
             }
             // It is drawn as nobody foresaw; but an agent at rest shows the text, and its end is where the cursor is.
             None if !open.delivery.is_blind() => {
-                let at_rest = situation.state == State::Idle && open.delivery.is_looking();
+                let at_rest = situation.state == State::Idle && open.delivery.is_composing();
                 if at_rest { open.body.sight_at_cursor(screen, open.prompt.as_ref()) } else { Sight::Hidden }
             }
             None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
@@ -126,8 +128,7 @@ impl Actor {
             }
             Because::Ledger => "ledger: every byte is in the terminal".into(),
             Because::Composer => "screen: the composer shows it".into(),
-            Because::Told(Witness::Hook) => "hook: the agent took this prompt".into(),
-            Because::Told(Witness::Transcript) => "transcript: the agent took this prompt".into(),
+            Because::Told(by) => told(by).into(),
             Because::WentToWork => {
                 format!("screen: the composer was emptied; {sign}: the agent went to work")
             }

@@ -62,7 +62,10 @@ impl Actor {
         let Some(UnderWay { seq, order, write, recorded: false, .. }) = self.deliveries.under_way else {
             return;
         };
-        let Some(open) = self.deliveries.open.get(&order) else { return };
+        let Some(open) = self.deliveries.open.get_mut(&order) else {
+            self.deliveries.under_way = None;
+            return;
+        };
         let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
         let intent = Intent {
             seq,
@@ -74,7 +77,14 @@ impl Actor {
             self.shared.store.run(move |store| store.begin_write(&session, &id, &intent, at)).await;
         if let Err(error) = recorded {
             tracing::debug!(%error, "a message has to wait for the store");
-            self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
+            let again = *self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
+            // Bytes that are typed as they are ask for no look. What is right for a prompt now may not be then.
+            if write.is_some()
+                && let Some(open) =
+                    self.deliveries.take_back().and_then(|order| self.deliveries.open.get_mut(&order))
+            {
+                open.delivery.not_recorded(again);
+            }
             return;
         }
         let Some(under_way) = &mut self.deliveries.under_way else { return };
@@ -126,7 +136,6 @@ impl Actor {
                 self.deliver(Some((order, News::Refused))).await;
             }
         }
-        self.type_raw().await;
     }
 
     /// Types the bytes that wait to be typed as they are.
@@ -134,7 +143,7 @@ impl Actor {
         if !matches!(self.lifecycle.phase(), Phase::Attached) {
             return;
         }
-        if let Some(order) = self.deliveries.next_raw()
+        if let Some(order) = self.deliveries.next_raw(clock::steady())
             && let Some(open) = self.deliveries.open.get(&order)
             && let Some(bytes) = open.raw.clone()
         {
