@@ -163,6 +163,7 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
         submit_grace_ms,
         enter_grace_ms,
         interrupt_confirm_ms,
+        end_confirm_ms,
         startup_deadline_ms,
     } = agent.preset.timing;
     Settings {
@@ -174,6 +175,7 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
         submit_grace_ms: submit_grace_ms.unwrap_or(base.submit_grace_ms),
         enter_grace_ms: enter_grace_ms.unwrap_or(base.enter_grace_ms),
         interrupt_confirm_ms: interrupt_confirm_ms.unwrap_or(base.interrupt_confirm_ms),
+        end_confirm_ms: end_confirm_ms.unwrap_or(base.end_confirm_ms),
         startup_deadline_ms: startup_deadline_ms.unwrap_or(base.startup_deadline_ms),
         ..base
     }

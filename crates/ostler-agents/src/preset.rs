@@ -329,6 +329,8 @@ pub struct Timing {
     /// A turn whose end nobody tells is over after the screen looked idle for so long, and it did not so long from
     /// its beginning.
     pub interrupt_confirm_ms: Option<u32>,
+    /// An end that is told of a turn of which the screen has shown nothing is believed after this.
+    pub end_confirm_ms: Option<u32>,
     /// A start that nothing is recognised of is given up after this.
     pub startup_deadline_ms: Option<u32>,
 }

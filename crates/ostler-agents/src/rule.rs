@@ -17,7 +17,8 @@ pub struct RuleSpec {
     pub versions: Option<String>,
     /// A rule that a layer wants gone.
     pub off: bool,
-    /// It holds however much else moves on the screen: idle is believed without a quiet moment.
+    /// It holds however much else moves on the screen: idle is believed without a quiet moment. Work is believed though
+    /// hooks or transcript say that the turn is over.
     pub certain: bool,
     /// It holds for agents in general, beside their own rules; only in the preset for agents in general.
     pub general: bool,

@@ -94,6 +94,12 @@ impl Essence {
             }
         }
     }
+
+    /// Whether this is a telling part of it.
+    fn has_part(&self, shown: &str) -> bool {
+        let seen = self.of(shown);
+        seen.chars().count() >= TELLING && self.as_str().contains(&seen)
+    }
 }
 
 /// Whether most of a text is seen, and little else.
@@ -250,7 +256,7 @@ impl Body {
             // The beginning has left the composer at its top.
             return Sight::Ours;
         }
-        if earlier.iter().any(|earlier| earlier.essence.is(&shown)) {
+        if earlier.iter().any(|earlier| earlier.essence.is(&shown) || earlier.essence.has_part(&shown)) {
             return Sight::Earlier;
         }
         if whole.contains(&seen) { Sight::Part } else { Sight::Foreign }

@@ -78,6 +78,17 @@ fn nothing_a_part_and_something_else_are_told_apart() {
     assert_eq!(sight("fix the bug", &["xfix the bug"], &[]), Sight::Foreign);
     assert_eq!(sight("fix the bug", &["fix the bugfix the bug"], &[]), Sight::Foreign, "twice is not ours");
     assert_eq!(sight("fix the bug", &["something"], &["something"]), Sight::Earlier);
+    assert_eq!(
+        sight("fix the bug", &["in the parser"], &["look in the parser first"]),
+        Sight::Earlier,
+        "a part of it"
+    );
+    assert_eq!(
+        sight("fix the bug", &["parser"], &["look in the parser first"]),
+        Sight::Foreign,
+        "too short to tell"
+    );
+    assert_eq!(sight("fix the bug", &["in the parsers"], &["look in the parser first"]), Sight::Foreign);
     assert_eq!(sight("हिन्दी ไทย", &["ไทย"], &[]), Sight::Part);
     assert_eq!(sight("हिन्दी", &["हिन्दी latin"], &[]), Sight::Foreign);
 }

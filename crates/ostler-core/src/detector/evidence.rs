@@ -19,7 +19,7 @@ pub struct Finding {
     pub until: Option<String>,
     /// It holds for agents in general, not for this one: a hint.
     pub general: bool,
-    /// It holds however much else moves on the screen.
+    /// It holds however much else moves on the screen, and of work, whatever is told of the turn's end.
     pub certain: bool,
     /// What it saw has changed in its place since it came: nobody quotes that.
     pub moving: bool,

@@ -42,6 +42,8 @@ pub struct Settings {
     pub interrupt_confirm_ms: u32,
     /// The same for one whose screen has looked so from its beginning: some agents take their time to show work.
     pub begin_confirm_ms: u32,
+    /// An end that is told of a turn of which the screen has shown nothing is believed after this long.
+    pub end_confirm_ms: u32,
     /// Word of work gives way to a silent screen that looks idle after this long.
     pub veto_expiry_ms: u32,
     /// A status that changes twice within this time, right after a start, has flickered.
@@ -74,6 +76,7 @@ impl Default for Settings {
             contradiction_ms: 1_000,
             interrupt_confirm_ms: 1_500,
             begin_confirm_ms: 15_000,
+            end_confirm_ms: 0,
             veto_expiry_ms: 120_000,
             flicker_ms: 100,
             look_again_ms: 2_000,

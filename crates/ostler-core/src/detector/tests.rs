@@ -50,6 +50,7 @@ fn settings() -> Settings {
         contradiction_ms: 1_000,
         interrupt_confirm_ms: 1_500,
         begin_confirm_ms: 9_000,
+        end_confirm_ms: 0,
         veto_expiry_ms: 120_000,
         flicker_ms: 100,
         look_again_ms: 2_000,

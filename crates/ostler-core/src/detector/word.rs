@@ -121,6 +121,11 @@ impl Detector {
         let record = self.record();
         let open = record.open?;
         let reporter = self.reporter().name();
+        // The answer is over, and the agent goes on: what is typed now may be kept until the next prompt.
+        let goes_on = self.reading.find(State::Working).filter(|finding| finding.certain && !open.what);
+        if let Some(finding) = goes_on {
+            return Some(Weighed::new(State::Working, 0.9, rule(finding)));
+        }
         if record.failed.is_some() {
             return Some(self.failure(0.97, format!("{reporter}: the turn failed")));
         }
@@ -153,6 +158,13 @@ impl Detector {
             && let Some(weighed) = self.submitted(now)
         {
             return Some(weighed);
+        }
+        // The screen has yet to show what began, and so cannot show yet whether it goes on.
+        let unshown = self.entered.max(self.emptied).is_some();
+        let followed = open.at.plus(millis(self.settings.end_confirm_ms));
+        if unshown && now < followed {
+            let because = format!("{reporter}: the turn is over, and was not shown");
+            return Some(Weighed::new(State::Working, 0.6, because).again(followed));
         }
         Some(self.at_rest(0.97, format!("{reporter}: the turn is over")))
     }

@@ -315,6 +315,51 @@ fn work_that_shows_since_before_enter_says_nothing_of_it() {
 }
 
 #[test]
+fn an_agent_that_goes_on_after_its_answer_is_at_work() {
+    play(
+        KNOWN,
+        "100 read idle empty
+         2000 -> idle
+         3000 enter
+         3100 read working! empty -> working
+         3200 transcript prompt -> working
+         4000 transcript stop -> working
+         9000 read idle empty -> idle
+         10000 enter
+         10100 transcript prompt
+         10200 read working! empty -> working
+         10300 transcript other -> working
+         10400 read idle empty -> error",
+    );
+}
+
+#[test]
+fn the_end_of_a_turn_that_was_not_shown_waits_for_the_screen() {
+    let settings = Settings { end_confirm_ms: 1_000, ..settings() };
+    let quick = "100 read idle empty\n 2000 -> idle\n 3000 enter\n 3050 read idle empty\n 3100 transcript prompt -> working\n 3200 transcript stop -> working\n";
+    // It never shows: it is over.
+    play_with(settings, KNOWN, &format!("{quick} 4199 -> working\n 4200 -> idle"));
+    // It shows late, and goes on.
+    play_with(
+        settings,
+        KNOWN,
+        &format!("{quick} 4000 read working! empty -> working\n 6000 read idle empty -> idle"),
+    );
+    // It was shown: what the screen says now is so.
+    play_with(
+        settings,
+        KNOWN,
+        "100 read idle empty
+         2000 -> idle
+         3000 enter
+         3050 read working! empty -> working
+         3100 transcript prompt
+         3190 read idle empty -> working
+         3200 transcript stop -> idle",
+    );
+}
+
+#[test]
 fn a_general_prompt_on_the_screen_does_not_end_a_turn_soon() {
     // Many agents show their prompt while they work, and a tool may be silent for long.
     play(
