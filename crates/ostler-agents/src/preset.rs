@@ -202,6 +202,9 @@ pub struct Input {
     /// What is typed behind a text whose last word begins with this character, which opens a menu of completions:
     /// Enter would choose from it.
     pub closing: BTreeMap<char, String>,
+    /// Programs to which keys are commands, such as editors and pagers. Where no composer is known, nothing is typed while
+    /// one of them has the terminal.
+    pub key_driven: Vec<String>,
 }
 
 impl Default for Input {
@@ -216,6 +219,7 @@ impl Default for Input {
             while_working: None,
             literal: BTreeMap::new(),
             closing: BTreeMap::new(),
+            key_driven: Vec::new(),
         }
     }
 }

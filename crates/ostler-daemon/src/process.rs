@@ -13,6 +13,7 @@ pub(crate) struct Ticks(pub(crate) u64);
 
 /// The fields of `/proc/PID/stat` behind the program's name.
 struct Stat {
+    group: u32,
     foreground: i32,
     ticks: u64,
 }
@@ -40,7 +41,18 @@ fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
     let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    Some(Stat { foreground: fields.get(5)?.parse().ok()?, ticks: ticks(11)? + ticks(12)? })
+    let group = fields.get(2)?.parse().ok()?;
+    Some(Stat { group, foreground: fields.get(5)?.parse().ok()?, ticks: ticks(11)? + ticks(12)? })
+}
+
+/// Whether one of these programs runs in a group of the processes of a session.
+pub(crate) fn runs_in_group(program: u32, session: &str, group: u32, names: &[String]) -> bool {
+    let below = tree::descendants(program, Some(session));
+    let in_group = |pid: &u32| stat(*pid).is_some_and(|stat| stat.group == group);
+    [&[program], below.as_slice()].concat().iter().filter(|pid| in_group(pid)).any(|pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        names.iter().any(|other| other == name.trim_end())
+    })
 }
 
 /// Whether a process waits for its terminal alone: in a read of it, or in a wait for its standard input.

@@ -26,6 +26,17 @@ const KEEP_ENDED: u32 = 100;
 const LOOKS: u32 = 250;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
+/// Whether a program can be started in a directory.
+fn enterable(dir: &Path) -> Result<(), Problem> {
+    let shown = dir.display();
+    let problem = match rustix::fs::access(dir.join("."), rustix::fs::Access::EXEC_OK) {
+        Ok(()) => return Ok(()),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => format!("there is no directory {shown}"),
+        Err(error) => format!("the directory {shown} cannot be entered: {error}"),
+    };
+    Err(Problem::new(ErrorKind::Usage, problem).hint("give another one with --cwd"))
+}
+
 /// Starts what the request says, once: the same request again finds the session it started.
 pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<SessionInfo, Problem> {
     if let Some(session) = known(shared, &request.id).await? {
@@ -38,12 +49,13 @@ pub(crate) async fn start(shared: &Shared, request: StartRequest) -> Result<Sess
     let (home, asked, dir) = (shared.home.clone(), request.program.clone(), cwd.clone());
     let told = request.agent.clone();
     // A dead network file system must not hold up the others.
-    let look = move || dir.is_dir().then(|| preparation::find(&home, &asked, told.as_deref(), &path, &dir));
-    let Ok(Some(found)) = tokio::task::spawn_blocking(look).await else {
-        return Err(Problem::new(ErrorKind::Usage, format!("there is no directory {}", cwd.display()))
-            .hint("give an existing one with --cwd"));
+    let look = move || {
+        let entered = enterable(&dir);
+        entered.and_then(|()| preparation::find(&home, &asked, told.as_deref(), &path, &dir))
     };
-    let Found { program, argv0, mut agent } = found?;
+    let found = tokio::task::spawn_blocking(look).await;
+    let Found { program, argv0, mut agent } =
+        found.map_err(|error| Problem::new(ErrorKind::Internal, error.to_string()))??;
     let mut version = None;
     let told = agent.as_ref().is_some_and(|candidate| candidate.why == Why::Told);
     if let Some(candidate) = agent.as_ref().filter(|_| !told) {

@@ -94,6 +94,8 @@ pub struct ClearedInfo {
     pub project: String,
     /// Files that were looked at and had something of ours in them, or could not be looked at.
     pub files: Vec<ClearedFile>,
+    /// How many texts were forgotten that waited to be asked for, as they could not be delivered.
+    pub waiting: usize,
     /// How many records were forgotten.
     pub records: usize,
 }

@@ -230,6 +230,19 @@ impl Store {
         })
     }
 
+    /// Records that somebody has seen that a message was given up; returns whether it was.
+    pub fn drop_given_up(&mut self, session: &str, message: &str, at: Timestamp) -> Result<bool, StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET dropped = 1
+                       WHERE session = ?1 AND id = ?2 AND state IN ('failed', 'uncertain') AND NOT dropped";
+            let changed = transaction.prepare_cached(sql)?.execute([session, message])? > 0;
+            if changed {
+                tell(transaction, session, "message.dropped", json!({ "id": message }), at)?;
+            }
+            Ok(changed)
+        })
+    }
+
     /// Puts a message that was given up back among those that are under way.
     pub fn revive(
         &mut self,
@@ -240,7 +253,8 @@ impl Store {
     ) -> Result<bool, StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET state = 'queued', proof = 'queued', evidence = '', failure = NULL, seq = ?3,
-                         attempts = 0, enters = 0, way = 'message', settled_ms = NULL, expires_ms = NULL
+                         attempts = 0, enters = 0, way = 'message', settled_ms = NULL, expires_ms = NULL,
+                         dropped = 0
                        WHERE session = ?1 AND id = ?2 AND state IN ('failed', 'uncertain')";
             let changed =
                 transaction.prepare_cached(sql)?.execute(params![session, message, seq.cast_signed()])?;

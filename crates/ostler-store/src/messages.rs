@@ -249,7 +249,8 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The newest messages, of one session or of all, oldest first; with `settled` also those that are done with.
+    /// The newest messages, of one session or of all, oldest first; with `settled` also those that are done with: they
+    /// arrived, or were dropped.
     pub fn list_messages(
         &self,
         session: Option<&str>,
@@ -257,7 +258,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Message>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM messages WHERE (?1 IS NULL OR session = ?1) AND (?2 OR state <> 'delivered') \
+            "SELECT {COLUMNS} FROM messages WHERE (?1 IS NULL OR session = ?1) AND (?2 OR (state <> 'delivered' AND NOT dropped)) \
              ORDER BY created_ms DESC, seq DESC LIMIT ?3"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;

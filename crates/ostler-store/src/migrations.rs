@@ -165,6 +165,9 @@ const STEPS: &[&str] = &[
     "
     ALTER TABLE pending_context ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;  -- it waits no more, and is in the file still
 ",
+    "
+    ALTER TABLE messages ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;  -- it was given up, and somebody has seen that
+",
 ];
 
 /// Schema version of this build.

@@ -18,6 +18,8 @@ use crate::error::{CommandError, Kind};
 
 /// How long a daemon may take to come up, and how long a lost one is sought.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long the daemon's greeting is waited for at the least.
+const LEAST_PATIENCE: Duration = Duration::from_secs(1);
 /// Between looks for a daemon that another command is starting.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -80,6 +82,10 @@ impl From<FrameError> for CallError {
 impl Client {
     /// Connects to the daemon if one runs.
     pub(crate) fn connect(home: &Home) -> Result<Option<Self>, CommandError> {
+        Self::connect_within(home, PATIENCE)
+    }
+
+    fn connect_within(home: &Home, patience: Duration) -> Result<Option<Self>, CommandError> {
         use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
         let stream = match SocketPath::new(&home.socket()).and_then(|path| path.connect()) {
             Ok(stream) => stream,
@@ -94,7 +100,7 @@ impl Client {
                 return Err(CommandError::new(Kind::Unreachable, message).hint("run `ostler doctor`"));
             }
         };
-        match Self::greet(stream) {
+        match Self::greet(stream, patience) {
             Ok(client) => Ok(Some(client)),
             Err(CallError::Lost) => Ok(None),
             Err(CallError::TimedOut) => Err(CommandError::new(
@@ -106,8 +112,8 @@ impl Client {
         }
     }
 
-    fn greet(mut stream: UnixStream) -> Result<Self, CallError> {
-        let _ = stream.set_read_timeout(Some(PATIENCE));
+    fn greet(mut stream: UnixStream, patience: Duration) -> Result<Self, CallError> {
+        let _ = stream.set_read_timeout(Some(patience));
         let hello = Request::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
         frame::write_json(&mut stream, &hello)?;
         let daemon = match frame::read(&mut stream)?.json()? {
@@ -129,14 +135,14 @@ impl Client {
 
     /// Connects to the daemon, and starts it first if none runs.
     pub(crate) fn connect_or_start(home: &Home) -> Result<Self, CommandError> {
-        Self::connect_or_start_with(home, None)
+        Self::connect_or_start_with(home, None, PATIENCE)
     }
 
     /// Connects to the daemon that keeps runs in this store (see [`store_choice`]), and starts it first if none runs.
     pub(crate) fn connect_with_store(home: &Home, url: &str) -> Result<Self, CommandError> {
         let wanted =
             store_choice::name(url).map_err(|error| CommandError::new(Kind::Usage, error.to_string()))?;
-        let client = Self::connect_or_start_with(home, Some(url))?;
+        let client = Self::connect_or_start_with(home, Some(url), PATIENCE)?;
         if client.daemon.store == wanted {
             return Ok(client);
         }
@@ -147,14 +153,18 @@ impl Client {
         ))
     }
 
-    fn connect_or_start_with(home: &Home, store: Option<&str>) -> Result<Self, CommandError> {
+    fn connect_or_start_with(
+        home: &Home,
+        store: Option<&str>,
+        patience: Duration,
+    ) -> Result<Self, CommandError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(client) = Self::connect(home)? {
+            if let Some(client) = Self::connect_within(home, patience)? {
                 return Ok(client);
             }
             start_daemon(home, store)?;
-            if let Some(client) = Self::connect(home)? {
+            if let Some(client) = Self::connect_within(home, patience)? {
                 return Ok(client);
             }
             if Instant::now() > deadline {
@@ -216,7 +226,11 @@ pub(crate) fn call_with(
     let deadline = timeout.map(|timeout| Instant::now() + timeout);
     let mut lost = None;
     loop {
-        let mut client = Client::connect_or_start(&home)?;
+        // A daemon that runs and says nothing is not waited for longer than was asked; one may have to come up first.
+        let patience = deadline.map_or(PATIENCE, |at| {
+            at.saturating_duration_since(Instant::now()).clamp(LEAST_PATIENCE, PATIENCE)
+        });
+        let mut client = Client::connect_or_start_with(&home, None, patience)?;
         // The kernel takes zero for no limit at all.
         let left =
             deadline.map(|at| at.saturating_duration_since(Instant::now()).max(Duration::from_millis(1)));

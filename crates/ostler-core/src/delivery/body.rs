@@ -118,11 +118,13 @@ impl Delivery {
 
     pub(super) fn check(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
         let Event::Inspected { cooked, .. } = event else { return Vec::new() };
-        if cooked && self.policy.raw_only {
+        let cooked = (cooked && self.policy.raw_only).then_some(Shut::Cooked);
+        let taken = (view.taken && self.mode != Mode::Now).then_some(Shut::Taken);
+        if let Some(shut) = cooked.or(taken) {
             let not_before = now.plus(self.policy.enter_again);
             self.stage = Stage::Waiting { not_before };
             self.deadline = Some(not_before);
-            self.shut = Some(Shut::Cooked);
+            self.shut = Some(shut);
             return Vec::new();
         }
         self.blind = self.goes_blind(view);

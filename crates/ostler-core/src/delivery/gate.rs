@@ -47,6 +47,8 @@ pub enum Shut {
     Cooked,
     /// What was typed waits in its terminal.
     Unread,
+    /// An editor or a pager has the terminal.
+    Taken,
 }
 
 impl Shut {
@@ -70,6 +72,9 @@ impl Shut {
             Self::Person => "a person is typing",
             Self::Draft => "something stands in the composer that is not this message",
             Self::Unread => "it is typed, and the agent has not read it: the agent hangs, or has much to do",
+            Self::Taken => {
+                "an editor or a pager has its terminal, to which keys are commands; --mode now types all the same"
+            }
             Self::Cooked => "its terminal is in cooked mode: the agent does not read keys now",
         }
     }

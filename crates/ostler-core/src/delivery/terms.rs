@@ -75,6 +75,8 @@ pub struct View {
     /// Somebody else typed since the composer was last seen empty: what stands there may be theirs, also where it reads
     /// like something of ours.
     pub touched: bool,
+    /// When the terminal was last looked at, an editor or a pager had it: keys are commands to those.
+    pub taken: bool,
     /// When its screen changed last.
     pub changed: Timestamp,
     /// What the screen says was read from it as it is now, not in the middle of a frame.

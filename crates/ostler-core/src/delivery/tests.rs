@@ -29,6 +29,7 @@ fn view(state: State, sight: Sight) -> View {
         repeated: false,
         tells_prompts: false,
         touched: false,
+        taken: false,
         changed: Timestamp(0),
         current: true,
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use ostler_protocol::frame::FrameError;
 use ostler_protocol::{ErrorKind, MessageInfo, Metrics, Problem, Proof, Response, SendTerms};
-use ostler_store::{DeliveryCounts, Message, Store};
+use ostler_store::{DeliveryCounts, Message, MessageState, Store};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::Connection;
+use crate::clock;
 use crate::registry::{Found, Shared};
 use crate::session::{Command, SendCommand, SessionHandle, message_info, reused_id, store_problem};
 
@@ -163,10 +164,28 @@ impl Connection {
         answer.unwrap_or_else(|_| Err(ended(&handle.name))).map(response)
     }
 
+    /// Gives up a message that is under way, and takes one that was given up off the list, also of an ended session.
     pub(super) async fn drop_message(&self, id: &str, name: Option<&str>) -> Result<Response, Problem> {
-        let (handle, id) = self.message_of(id, name).await?;
-        let answer = handle.ask(|answer| Command::DropMessage { id, answer }).await;
-        answer.unwrap_or_else(|_| Err(ended(&handle.name))).map(response)
+        let given_up =
+            |message: &Message| matches!(message.state, MessageState::Failed | MessageState::Uncertain);
+        let (session, dropped) = match self.messages_called(id, name).await?.as_slice() {
+            [message] if given_up(message) => {
+                let name = match self.shared.find(&message.session).await? {
+                    Found::Live(handle) => handle.name,
+                    Found::Ended(session) => session.start.name,
+                };
+                (message.session.clone(), message_info(&name, message))
+            }
+            _ => {
+                let (handle, id) = self.message_of(id, name).await?;
+                let answer = handle.ask(|answer| Command::DropMessage { id, answer }).await;
+                (handle.id.clone(), answer.unwrap_or_else(|_| Err(ended(&handle.name)))?)
+            }
+        };
+        let id = id.to_owned();
+        let settle = move |store: &mut Store| store.drop_given_up(&session, &id, clock::now());
+        self.shared.store.run(settle).await.map_err(|error| store_problem(&error))?;
+        Ok(response(dropped))
     }
 
     pub(super) async fn acknowledge(&self, id: &str, session: Option<&str>) -> Result<Response, Problem> {
@@ -175,8 +194,8 @@ impl Connection {
         answer.unwrap_or_else(|_| Err(ended(&handle.name))).map(response)
     }
 
-    /// Finds the running session that has a message.
-    async fn message_of(&self, id: &str, name: Option<&str>) -> Result<(SessionHandle, String), Problem> {
+    /// The messages that bear an id, in one session or in any; there is one at least.
+    async fn messages_called(&self, id: &str, name: Option<&str>) -> Result<Vec<Message>, Problem> {
         let wanted = id.to_owned();
         let found: Vec<Message> = self
             .shared
@@ -191,12 +210,18 @@ impl Connection {
             }),
             None => None,
         };
-        let of = |message: &&Message| session.as_ref().is_none_or(|session| *session == message.session);
-        let candidates: Vec<&Message> = found.iter().filter(of).collect();
+        let of = |message: &Message| session.as_ref().is_none_or(|session| *session == message.session);
+        let candidates: Vec<Message> = found.into_iter().filter(of).collect();
         if candidates.is_empty() {
             return Err(Problem::new(ErrorKind::NotFound, format!("there is no message {id:?}"))
                 .hint("ostler messages list --all shows them"));
         }
+        Ok(candidates)
+    }
+
+    /// Finds the running session that has a message.
+    async fn message_of(&self, id: &str, name: Option<&str>) -> Result<(SessionHandle, String), Problem> {
+        let candidates = self.messages_called(id, name).await?;
         let mut live: Vec<SessionHandle> =
             candidates.iter().filter_map(|message| self.shared.sessions.get(&message.session)).collect();
         match (live.pop(), live.is_empty()) {

@@ -27,11 +27,12 @@ pub(crate) async fn clear(shared: &Shared, place: ContextPlace, records: bool) -
     let Cleared { files, unchanged } = tokio::task::spawn_blocking(clean)
         .await
         .map_err(|error| Problem::new(ErrorKind::Internal, error.to_string()))?;
-    forget_waiting(shared, &project, unchanged).await.map_err(|error| store_problem(&error))?;
+    let forgotten = forget_waiting(shared, &project, unchanged).await;
+    let waiting = forgotten.map_err(|error| store_problem(&error))?;
     let key = project.key();
     let records =
         if records { continuity::forget(shared, &key).await.map_err(|error| trouble(&error))? } else { 0 };
-    Ok(Response::Cleared(ClearedInfo { project: key, files, records }))
+    Ok(Response::Cleared(ClearedInfo { project: key, files, waiting, records }))
 }
 
 /// What came of taking everything of ours out of files.
@@ -66,12 +67,13 @@ impl Cleared {
     }
 }
 
-/// Nothing waits for the sessions of a project any more. What is in files that could not be changed is taken out later.
+/// Nothing waits for the sessions of a project any more; returns how much did. What is in files that could not be
+/// changed is taken out later.
 async fn forget_waiting(
     shared: &Shared,
     project: &Project,
     unchanged: Vec<String>,
-) -> Result<(), StoreError> {
+) -> Result<usize, StoreError> {
     let sessions = shared.store.run(|store| store.sessions(true)).await?;
     let (home, root) = (shared.home.clone(), project.root.clone());
     let meant = move || -> Vec<(String, bool)> {
@@ -85,11 +87,13 @@ async fn forget_waiting(
     };
     let meant = tokio::task::spawn_blocking(meant).await.unwrap_or_default();
     let forget = move |store: &mut Store| {
-        meant.iter().try_for_each(|(session, is_out)| {
+        meant.iter().try_fold(0, |forgotten, (session, is_out)| {
+            let waiting = store.pending_context(session)?.len();
             if *is_out {
                 store.taken_out(session)?;
             }
-            store.clear_pending_context(session)
+            store.clear_pending_context(session)?;
+            Ok(forgotten + waiting)
         })
     };
     shared.store.run(forget).await

@@ -135,6 +135,8 @@ pub(super) struct Deliveries {
     pub(super) person: Option<Timestamp>,
     /// When somebody else last typed, until the composer is seen empty behind it.
     pub(super) touched: Option<Timestamp>,
+    /// At the last look an editor or a pager had the terminal.
+    pub(super) taken: bool,
     /// When the screen changed last.
     pub(super) changed: Timestamp,
     /// The agent's composer was seen, or may have been by an earlier daemon.

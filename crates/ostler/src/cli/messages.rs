@@ -90,7 +90,8 @@ pub(crate) struct Send {
     /// Type the bytes as they are, at once, and do not press Enter
     #[arg(long, conflicts_with_all = ["priority", "mode", "ack", "expires", "command"])]
     pub(crate) raw: bool,
-    /// It is a command of the agent, such as /compact: otherwise text that begins with / is sent to its model
+    /// It is a command of the agent, such as /compact: otherwise text that begins with / is sent to its model, where the
+    /// agent's preset knows how (`literal`)
     #[arg(long, conflicts_with = "ack")]
     pub(crate) command: bool,
     /// Makes a repeated command the same message
@@ -108,7 +109,8 @@ pub(crate) struct Send {
     /// Give up waiting after this many seconds; the message stays queued
     #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
     pub(crate) timeout: f64,
-    /// Ask the agent to confirm it; implied by --wait acknowledged
+    /// Ask the agent to confirm it, and let it go by the agent's instructions file if it cannot be typed; implied by
+    /// --wait acknowledged
     #[arg(long)]
     pub(crate) ack: bool,
     /// Take it back if it could not be typed within this many seconds
@@ -128,7 +130,7 @@ pub(crate) enum Messages {
     List {
         /// Only of this session
         name: Option<String>,
-        /// Those that arrived too
+        /// Those that arrived or were dropped too
         #[arg(long, short)]
         all: bool,
         /// Print JSON
@@ -137,7 +139,7 @@ pub(crate) enum Messages {
     },
     /// Try a message again that was given up
     Retry(Message),
-    /// Give up a message that is under way
+    /// Give up a message that is under way, or take one that was given up off the list
     Drop(Message),
 }
 

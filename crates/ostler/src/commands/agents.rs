@@ -53,8 +53,8 @@ impl Here {
         let home = client::home()?;
         let presets = presets::load(&home, &cwd);
         let settings = settings::load(&home, &cwd);
-        for problem in presets.registry.problems().iter().chain(&settings.problems) {
-            tell(&problem.to_string());
+        for problem in unusable(&presets, &settings) {
+            tell(&problem);
         }
         if settings.judge.enabled
             && let Err(reason) = judge::appoint(&settings.judge.agent, &presets.registry)
@@ -87,6 +87,15 @@ impl Here {
     async fn identify(&self, agent: &Agent, program: &std::path::Path) -> Identity {
         identify(&self.home, agent, program, &choice::environment_of(agent, &self.env), &self.cwd).await
     }
+}
+
+fn unusable(presets: &Presets, settings: &Settings) -> Vec<String> {
+    presets.registry.problems().iter().chain(&settings.problems).map(ToString::to_string).collect()
+}
+
+/// What is wrong with files of the user and of a project, so that they are not used.
+pub(super) fn problems(home: &Home, cwd: &Path) -> Vec<String> {
+    unusable(&presets::load(home, cwd), &settings::load(home, cwd))
 }
 
 /// The agent that runs in a directory where nobody names one.

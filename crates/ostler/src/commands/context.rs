@@ -60,16 +60,32 @@ fn meant(name: Option<String>, cwd: Option<&Path>) -> Result<ContextPlace, Comma
 fn read_input() -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(LONGEST).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    // What is cut off in the middle of a character is cut before it; far less is kept.
+    let cut = bytes.len() as u64 == LONGEST;
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(error) if cut && error.error_len().is_none() => {
+            Ok(String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned())
+        }
+        Err(error) => Err(CommandError::new(
+            Kind::Usage,
+            format!("the text is not UTF-8 (at byte {})", error.valid_up_to()),
+        )),
+    }
 }
 
 fn load(request: ContextRequest, json: bool) -> Result<ExitCode, CommandError> {
     let Response::Context(context) = client::call(&Request::Context(Box::new(request)))? else {
         return Err(super::unexpected());
     };
-    let ContextInfo { project, text, .. } = &*context;
+    let ContextInfo { project, text, records, .. } = &*context;
     if json {
         output::json(&context)?;
+    } else if text.is_empty() && *records > 0 {
+        output::print(&format!(
+            "nothing of what is known of {} fits into so small a budget (records: {records})\n",
+            output::plain(project)
+        ))?;
     } else if text.is_empty() {
         let project = output::plain(project);
         output::print(&format!(
@@ -122,7 +138,7 @@ fn shown(record: &RecordInfo) -> String {
 }
 
 fn save(request: SaveRequest, json: bool) -> Result<ExitCode, CommandError> {
-    let given = request.summary.trim().len();
+    let given = SafeText::new(&request.summary).as_str().trim().len();
     let answer = client::call(&Request::SaveContext(Box::new(request)))?;
     let Response::Records { project, records } = answer else { return Err(super::unexpected()) };
     let Some(record) = records.first() else { return Err(super::unexpected()) };
@@ -158,6 +174,9 @@ fn what_was_cleared(cleared: &ClearedInfo) -> String {
             (None, true) => writeln!(text, "removed {name}, which ostler had made ({blocks})"),
             (None, false) => writeln!(text, "took {blocks} out of {name}"),
         };
+    }
+    if cleared.waiting > 0 {
+        let _ = writeln!(text, "forgot {} that could not be delivered", count(cleared.waiting, "text"));
     }
     if cleared.records > 0 {
         let _ = writeln!(text, "forgot {}", count(cleared.records, "record"));

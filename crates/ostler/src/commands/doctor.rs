@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Json) -> Result<ExitCode, CommandError> {
         disk_check(home.path()),
         holder_check(),
         kernel_check(),
+        settings_check(&home),
         daemon_check(&home),
     ];
     if args.json {
@@ -120,6 +121,17 @@ fn kernel_check() -> Check {
     } else {
         Check::bad("kernel", format!("Linux {release}"), "5.11 or newer is needed (close_range)")
     }
+}
+
+/// Files of the user, and of the project that the command was given in.
+fn settings_check(home: &ostler_daemon::Home) -> Check {
+    let here = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let problems = super::agents::problems(home, &here);
+    if problems.is_empty() {
+        return Check::good("settings", "every file can be used");
+    }
+    let advice = "correct it: until then nothing in that file counts; ostler agents check looks again";
+    Check::bad("settings", output::plain(&problems.join("; ")), advice)
 }
 
 fn daemon_check(home: &ostler_daemon::Home) -> Check {

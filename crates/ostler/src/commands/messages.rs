@@ -35,6 +35,9 @@ fn list(name: Option<String>, all: bool, json: bool) -> Result<ExitCode, Command
     };
     if json {
         output::json(&messages)?;
+    } else if messages.is_empty() {
+        let which = if all { "" } else { " under way or given up" };
+        output::print(&format!("there are no messages{which}\n"))?;
     } else {
         output::print(&messages.iter().map(line).collect::<String>())?;
     }

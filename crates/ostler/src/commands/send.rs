@@ -42,6 +42,9 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
         )
         .hint("leave --raw away, or --wait"));
     }
+    if !args.raw {
+        tell_removed(&body);
+    }
     let id = args.id.unwrap_or_else(client::fresh_id);
     let terms = SendTerms {
         raw: args.raw,
@@ -67,6 +70,15 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
     report(&message, wait, args.json)
 }
 
+/// Tells of control characters, which never reach a terminal as part of a text.
+fn tell_removed(body: &[u8]) {
+    let removed = |character: &char| character.is_control() && !matches!(character, '\n' | '\r' | '\t');
+    let count = String::from_utf8_lossy(body).chars().filter(removed).count();
+    if count > 0 {
+        super::agents::tell(&format!("left out of the text: control characters ({count}); --raw types them"));
+    }
+}
+
 fn millis(millis: u128) -> u64 {
     u64::try_from(millis).unwrap_or(u64::MAX)
 }
@@ -88,17 +100,40 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
             (_, true) => "was not typed",
             (_, false) => "was not delivered",
         };
-        let text = format!("the message {word}: {failure}{shown}");
-        return Err(CommandError::new(Kind::Failed, text)
-            .hint(format!("ostler messages retry {} tries again", message.id)));
+        let elsewhere =
+            message.escalated.as_deref().map_or("", |_| "; it goes another way (ostler context load)");
+        let text = format!("the message {word}: {failure}{elsewhere}{shown}");
+        return Err(CommandError::new(Kind::Failed, text).hint(after(message, state)));
     }
     let kind = if state == Some(State::Blocked) { Kind::Blocked } else { Kind::TimedOut };
     let why = message.waits_for.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let text = format!("the message is {}, not yet {}{why}{shown}", message.proof.as_str(), wait.as_str());
-    Err(CommandError::new(kind, text).hint(format!(
-        "it stays queued and is delivered when it can be; ask again with --id {0}, or: ostler messages drop {0}",
-        message.id
-    )))
+    let id = &message.id;
+    let hint = match message.proof {
+        Proof::Queued => format!(
+            "it stays queued and is delivered when it can be; ask again with --id {id}, or: ostler messages drop {id}"
+        ),
+        Proof::Written | Proof::Seen => format!(
+            "it is in the terminal, and ostler goes on with it; ask again with --id {id}, or: ostler attach {}",
+            message.session
+        ),
+        Proof::Submitted | Proof::Acknowledged => {
+            format!("the agent has it; ask again with --id {id} to wait for more")
+        }
+    };
+    Err(CommandError::new(kind, text).hint(hint))
+}
+
+/// What can be done about a message that was given up.
+fn after(message: &MessageInfo, state: Option<State>) -> String {
+    let id = &message.id;
+    if state == Some(State::Exited) {
+        return format!(
+            "ostler start begins a new session to send it to; ostler messages drop {id} forgets this one"
+        );
+    }
+    let doubt = if message.state == "uncertain" { ", and may say it twice" } else { "" };
+    format!("ostler messages retry {id} tries again{doubt}; ostler messages drop {id} forgets it")
 }
 
 /// What the agent is doing and shows, for somebody who wonders why a message does not get through.

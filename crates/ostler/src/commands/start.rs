@@ -60,7 +60,15 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
     let cwd = cwd.canonicalize().unwrap_or(cwd);
     let request = request(&mut args, &cwd)?;
     let asks = request.startup.prompt.is_some() || request.startup.context.is_some();
-    let session = begin(request)?;
+    let named = args.program.is_some();
+    let started = begin(request);
+    // Where nobody named an agent, this was told when one was chosen. The program comes up meanwhile.
+    if named && let Ok(home) = client::home() {
+        for problem in super::agents::problems(&home, &cwd) {
+            super::agents::tell(&problem);
+        }
+    }
+    let session = started?;
     let wait = asks && !args.no_wait;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let messages = if wait { await_startup(&session, deadline)? } else { Vec::new() };
@@ -245,6 +253,13 @@ fn verdict(session: &SessionInfo, messages: &[MessageInfo], wait: bool) -> Resul
         );
     }
     let Some(open) = messages.iter().find(|message| message.proof < Proof::Submitted) else {
+        if session.state == State::Blocked && !session.answering {
+            let kind = session.kind.as_deref().unwrap_or("dialog");
+            let shown = super::send::screen_end(name);
+            for line in format!("{name} waits for a person ({kind}): ostler attach {name}{shown}").lines() {
+                super::agents::tell(line);
+            }
+        }
         return Ok(ExitCode::SUCCESS);
     };
     let shown = super::send::screen_end(name);

@@ -160,3 +160,14 @@ fn any_program_that_reads_lines_gets_them() {
     home.await_screen("a", "got <plain words>");
     assert_eq!(home.screen("a").matches("got <").count(), 1);
 }
+
+#[test]
+fn control_characters_are_left_out_and_that_is_told() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    let sent = lab.send("a", "a\u{1b}[31mb\u{7}\r\nc\td", &[]);
+    assert!(sent.err.contains("control characters (2)"), "{sent:?}");
+    sent.ok();
+    assert_eq!(lab.taken("a"), ["a[31mb\nc\td"]);
+    assert_eq!(lab.send("a", "plain", &[]).err, "");
+}

@@ -1,9 +1,12 @@
 //! When a prompt is typed: what the agent is doing decides, and the sender's wish.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::Value;
 
 use crate::agent_lab::{Lab, PRESET};
-use crate::support::until;
+use crate::support::{TestHome, until};
 
 fn submissions(lab: &Lab) -> Vec<(String, bool)> {
     let taken = lab.log("a").into_iter().filter(|record| record["event"] == "submitted");
@@ -194,4 +197,25 @@ fn bytes_that_are_typed_as_they_are_never_come_between_a_text_and_its_enter() {
     sending.finish().ok();
     assert_eq!(lab.taken("a")[0], "the text");
     assert_eq!(lab.message("a", "m1")["attempts"], 1);
+}
+
+#[test]
+fn nothing_is_typed_into_a_pager_that_a_program_without_a_preset_shows() {
+    let home = TestHome::new();
+    // To the kernel, and so to whoever looks at processes, a script has its own name.
+    let pager = home.scratch().join("less");
+    let page = "system('stty raw -echo'); syswrite(STDOUT, \"A page\\r\\n:\");\n\
+                while (sysread(STDIN, my $key, 1)) { last if $key eq 'q' }\n\
+                system('stty sane'); syswrite(STDOUT, \"left\\n\"); while (<STDIN>) { syswrite(STDOUT, \"heard $_\") }\n";
+    fs::write(&pager, format!("#!/usr/bin/perl\n{page}")).unwrap();
+    fs::set_permissions(&pager, fs::Permissions::from_mode(0o755)).unwrap();
+    home.ok(["start", pager.to_str().unwrap(), "--name", "p"]);
+    home.await_screen("p", "A page");
+    let sent = home.run(["send", "p", "quit; touch it", "--id", "m1", "--timeout", "5"]);
+    sent.fails(4, &["an editor or a pager has its terminal", "ostler messages drop m1"]);
+    assert!(!home.ok(["screen", "p"]).contains("left"), "the pager is still there");
+    home.run(["messages", "drop", "m1"]).ok();
+    // Whoever wants that says so.
+    home.run(["send", "p", "q", "--mode", "now", "--wait", "written"]).ok();
+    home.await_screen("p", "left");
 }

@@ -139,21 +139,35 @@ fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
         (&dropped["state"], &dropped["failure"]),
         (&"failed".into(), &"it was dropped on request".into())
     );
-    lab.run(&["messages", "drop", "m1"]).fails(1, &["\"m1\" is failed"]);
     lab.run(&["messages", "drop", "m9"]).fails(1, &["there is no message \"m9\"", "ostler messages list"]);
     lab.await_log("a", "submitted", 2);
     lab.await_message("a", "m2", "delivered");
     assert_eq!(lab.taken("a")[1..], ["surely"]);
-    let listed = lab.run(&["messages", "list", "a"]).ok();
-    assert!(
-        listed.contains("m1") && listed.contains("dropped on request") && !listed.contains("m2"),
-        "{listed}"
-    );
+    assert_eq!(lab.run(&["messages", "list", "a"]).ok(), "there are no messages under way or given up\n");
+    let listed = lab.run(&["messages", "list", "a", "--all"]).ok();
+    assert!(listed.contains("dropped on request") && listed.contains("m2"), "{listed}");
     lab.run(&["messages", "retry", "m1"]).ok();
     lab.await_message("a", "m1", "delivered");
     assert_eq!(lab.taken("a")[1..], ["surely", "perhaps"]);
     lab.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is delivered"]);
     lab.run(&["messages", "drop", "m1"]).fails(1, &["\"m1\" is delivered"]);
+}
+
+#[test]
+fn what_was_given_up_is_listed_until_it_is_dropped_also_when_its_agent_has_ended() {
+    let lab = Lab::new();
+    busy(&lab, 8);
+    lab.send("a", "too late", &["--id", "m1", "--expires", "0"]).fails(1, &["not typed in time"]);
+    lab.send("a", "too late as well", &["--id", "m2", "--expires", "0"]).fails(1, &["not typed in time"]);
+    assert_eq!(lab.run(&["messages", "list"]).ok().lines().count(), 2);
+    lab.run(&["messages", "drop", "m1"]).ok();
+    lab.run(&["messages", "drop", "m1"]).ok();
+    lab.run(&["stop", "a"]).ok();
+    let listed = lab.run(&["messages", "list"]).ok();
+    assert!(listed.contains("m2") && !listed.contains("m1"), "{listed}");
+    lab.run(&["messages", "drop", "m2"]).ok();
+    assert_eq!(lab.run(&["messages", "list", "--json"]).ok().trim(), "[]");
+    assert_eq!(lab.home.ok(["events", "a"]).matches("message.dropped").count(), 2);
 }
 
 #[test]

@@ -377,3 +377,38 @@ fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
     lab.await_log("c", "submitted", 2);
     assert!(!lab.taken("c").concat().contains("acknowledge"), "{:?}", lab.taken("c"));
 }
+
+#[test]
+fn an_agent_that_asks_something_at_its_start_is_told_about() {
+    let lab = Lab::new();
+    let started = lab.start_with("a", &[], &["--trust-dialog"]);
+    assert_eq!(started.code, 0, "{started:?}");
+    for said in ["a waits for a person (trust)", "ostler attach a", "trust this folder"] {
+        assert!(started.err.to_lowercase().contains(said), "{said:?} is not in {started:?}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_told_where_it_matters() {
+    let lab = Lab::new();
+    lab.write_preset(&PRESET.replace("[composer]", "[composer]\nrows = 3"));
+    lab.start_with("a", &[], &[]).fails(1, &["standin.toml", "rows"]);
+    lab.write_preset(PRESET);
+    lab.write_settings("[policy]\ntrust = \"alow\"\n");
+    let started = lab.start_with("b", &[], &[]);
+    assert!(started.code == 0 && started.err.contains("alow"), "{started:?}");
+    let doctor = lab.home.run(["doctor"]);
+    assert_eq!(doctor.code, 1);
+    assert!(doctor.out.contains("FAIL  settings") && doctor.out.contains("alow"), "{doctor:?}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_named() {
+    let lab = Lab::new();
+    let nowhere = lab.home.scratch().join("nowhere");
+    let started = lab.home.run(["start", "cat", "--cwd", nowhere.to_str().unwrap()]);
+    started.fails(2, &["there is no directory", "nowhere", "--cwd"]);
+    let file = lab.home.scratch().join("a-file");
+    std::fs::write(&file, "").unwrap();
+    lab.home.run(["start", "cat", "--cwd", file.to_str().unwrap()]).fails(2, &["there is no directory"]);
+}

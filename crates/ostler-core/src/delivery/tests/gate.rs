@@ -81,6 +81,21 @@ fn a_cooked_terminal_is_asked_again_later() {
 }
 
 #[test]
+fn nothing_is_typed_into_an_editor_or_a_pager() {
+    let pager = View { taken: true, ..view(State::Idle, Sight::Empty) };
+    let mut delivery = Delivery::new(Mode::WhenIdle, policy());
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, pager), (1, RAW, pager)]), [(0, Action::Inspect)]);
+    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Taken), Some(Timestamp(801))));
+    // Whether it still has the terminal is asked again, not remembered.
+    let left = view(State::Idle, Sight::Empty);
+    let done = play(&mut delivery, &[(801, Event::Looked, pager), (802, RAW, left)]);
+    assert_eq!(done, [(801, Action::Inspect), (802, Action::Type(Write::Body))]);
+    let mut now = Delivery::new(Mode::Now, policy());
+    let done = play(&mut now, &[(0, Event::Looked, pager), (1, RAW, pager)]);
+    assert_eq!(done.last(), Some(&(1, Action::Type(Write::Body))), "a person wants it so");
+}
+
+#[test]
 fn what_was_asked_while_something_else_is_typed_is_asked_again() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
     let idle = view(State::Idle, Sight::Empty);

@@ -10,9 +10,9 @@ use ostler_hold::wire::Request;
 use ostler_store::MessageState;
 
 use super::Actor;
-use crate::clock;
 use crate::session::deliveries::Open;
 use crate::session::{by_file, keys};
+use crate::{clock, process};
 
 /// Steps that one event may lead to.
 const MAX_STEPS: usize = 32;
@@ -210,10 +210,18 @@ impl Actor {
     }
 
     /// The holder told about its terminal.
-    pub(super) async fn on_inspected(&mut self, cooked: bool, pending: u32) {
+    pub(super) async fn on_inspected(&mut self, cooked: bool, pending: u32, foreground: u32) {
         if let Some(order) = self.deliveries.inspecting.take() {
+            self.deliveries.taken = self.is_key_driven(foreground);
             self.deliver(Some((order, News::Inspected { cooked, pending }))).await;
         }
+    }
+
+    /// Whether a program that takes keys for commands has the terminal. Where a composer is known, its sight tells.
+    fn is_key_driven(&self, group: u32) -> bool {
+        let names = &self.known.agent.preset.input.key_driven;
+        let program = self.record.pid.filter(|_| !names.is_empty() && !self.known.book.knows_composer());
+        program.is_some_and(|program| process::runs_in_group(program, &self.record.start.id, group, names))
     }
 
     /// When something is due for a delivery.

@@ -140,7 +140,7 @@ impl Actor {
             }
             Reply::Status(status) => {
                 self.inspected(Some(&status));
-                self.on_inspected(status.canonical, status.pending).await;
+                self.on_inspected(status.canonical, status.pending, status.foreground).await;
             }
             Reply::Welcome { .. } => {}
         }

@@ -110,6 +110,7 @@ impl Actor {
             echoed: typed && open.body.echoes(screen, above) > open.echoes,
             tells_prompts: self.deliveries.tells_prompts,
             touched: self.deliveries.touched.is_some(),
+            taken: self.deliveries.taken,
             changed: self.deliveries.changed,
             current: self.observer.is_current(),
         })
