@@ -286,12 +286,12 @@ impl Body {
         let whole = self.essence.as_str();
         let head: String = whole.chars().take(GLIMPSE).collect();
         let rows = u16::try_from(above).unwrap_or(u16::MAX).min(screen.size().rows);
-        // A few letters stand everywhere; in a row of their own they are meant.
+        let seen: Vec<String> = (0..rows).map(|row| self.read(screen, row)).collect();
+        // A few letters stand everywhere; in rows of their own they are meant.
         if head.chars().count() < TELLING {
-            return (0..rows).filter(|row| !head.is_empty() && self.read(screen, *row) == head).count();
+            return (0..seen.len()).filter(|row| begins_with(&seen[*row..], &head)).count();
         }
-        let seen: String = (0..rows).map(|row| self.read(screen, row)).collect();
-        seen.matches(head.as_str()).count()
+        seen.concat().matches(head.as_str()).count()
     }
 
     fn read(&self, screen: &Screen, row: u16) -> String {
@@ -332,6 +332,19 @@ impl Body {
             (None, None) => self.characters >= MARKED,
         }
     }
+}
+
+/// Whether a text begins in the first row and stands there and in the next ones alone.
+fn begins_with(rows: &[String], text: &str) -> bool {
+    let mut left = text;
+    for row in rows {
+        let Some(rest) = left.strip_prefix(row.as_str()) else { return false };
+        if rest.is_empty() || rest.len() == text.len() {
+            return rest.len() < text.len();
+        }
+        left = rest;
+    }
+    false
 }
 
 fn letters(text: &str) -> String {

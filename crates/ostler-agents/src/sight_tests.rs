@@ -140,6 +140,16 @@ fn the_end_of_a_tall_text_is_enough() {
 }
 
 #[test]
+fn a_few_letters_are_echoed_in_rows_of_their_own() {
+    let mut screen = Screen::new(Size::clamped(40, 10), 0);
+    screen.feed(b"> a[31mb\r\n\r\n  c    d\r\n* ok: a[31mb c d\r\n> a[31mb\r\n  c e\r\n> cd");
+    assert_eq!(Body::new("a[31mb\n\nc\td").echoes(&screen, 10), 1);
+    assert_eq!(Body::new("cd").echoes(&screen, 10), 2);
+    assert_eq!(Body::new("d").echoes(&screen, 10), 0);
+    assert_eq!(Body::new("").echoes(&screen, 10), 0);
+}
+
+#[test]
 fn echoes_are_counted() {
     let mut screen = Screen::new(Size::clamped(40, 10), 0);
     screen.feed(b"> go on, please\r\n\r\n> go on, please\r\nreply\r\n");
