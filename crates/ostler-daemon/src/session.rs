@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
 
-pub(crate) use actor::{Actor, Origin, reused_id, store_problem, with_request};
+pub(crate) use actor::{Actor, Origin, droppable, reused_id, store_problem, with_request};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use info::message as message_info;
 

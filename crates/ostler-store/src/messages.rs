@@ -74,6 +74,11 @@ impl MessageState {
         }
     }
 
+    /// Whether nothing more is done for it though it may not have arrived.
+    pub fn is_given_up(self) -> bool {
+        matches!(self, Self::Failed | Self::Uncertain)
+    }
+
     fn from_text(text: &str) -> Self {
         Self::ALL.into_iter().find(|state| state.as_str() == text).unwrap_or(Self::Failed)
     }

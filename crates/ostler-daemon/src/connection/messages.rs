@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use ostler_protocol::frame::FrameError;
 use ostler_protocol::{ErrorKind, MessageInfo, Metrics, Problem, Proof, Response, SendTerms};
-use ostler_store::{DeliveryCounts, Message, MessageState, Store};
+use ostler_store::{DeliveryCounts, Message, Store};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use super::Connection;
 use crate::clock;
 use crate::registry::{Found, Shared};
-use crate::session::{Command, SendCommand, SessionHandle, message_info, reused_id, store_problem};
+use crate::session::{
+    Command, SendCommand, SessionHandle, droppable, message_info, reused_id, store_problem,
+};
 
 /// Most messages in one answer.
 const MAX_MESSAGES: u32 = 1_000;
@@ -164,28 +166,23 @@ impl Connection {
         answer.unwrap_or_else(|_| Err(ended(&handle.name))).map(response)
     }
 
-    /// Gives up a message that is under way, and takes one that was given up off the list, also of an ended session.
+    /// Gives up a message that is under way; one that was given up is done with, also when its session has ended.
     pub(super) async fn drop_message(&self, id: &str, name: Option<&str>) -> Result<Response, Problem> {
-        let given_up =
-            |message: &Message| matches!(message.state, MessageState::Failed | MessageState::Uncertain);
-        let (session, dropped) = match self.messages_called(id, name).await?.as_slice() {
-            [message] if given_up(message) => {
-                let name = match self.shared.find(&message.session).await? {
-                    Found::Live(handle) => handle.name,
-                    Found::Ended(session) => session.start.name,
-                };
-                (message.session.clone(), message_info(&name, message))
-            }
-            _ => {
-                let (handle, id) = self.message_of(id, name).await?;
-                let answer = handle.ask(|answer| Command::DropMessage { id, answer }).await;
-                (handle.id.clone(), answer.unwrap_or_else(|_| Err(ended(&handle.name)))?)
-            }
-        };
-        let id = id.to_owned();
-        let settle = move |store: &mut Store| store.drop_given_up(&session, &id, clock::now());
-        self.shared.store.run(settle).await.map_err(|error| store_problem(&error))?;
-        Ok(response(dropped))
+        if let [message] = self.messages_called(id, name).await?.as_slice()
+            && let Found::Ended(session) = self.shared.find(&message.session).await?
+        {
+            droppable(message)?;
+            let (of, id) = (message.session.clone(), message.id.clone());
+            let settle = move |store: &mut Store| {
+                store.end_pending_context(&of, &id)?;
+                store.drop_given_up(&of, &id, clock::now())
+            };
+            self.shared.store.run(settle).await.map_err(|error| store_problem(&error))?;
+            return Ok(response(message_info(&session.start.name, message)));
+        }
+        let (handle, id) = self.message_of(id, name).await?;
+        let answer = handle.ask(|answer| Command::DropMessage { id, answer }).await;
+        answer.unwrap_or_else(|_| Err(ended(&handle.name))).map(response)
     }
 
     pub(super) async fn acknowledge(&self, id: &str, session: Option<&str>) -> Result<Response, Problem> {

@@ -36,6 +36,7 @@ use ostler_store::{Ending, MessageState, Session, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
+pub(crate) use self::afterwards::droppable;
 use self::answering::Answering;
 use self::conversation::Conversation;
 use self::judging::Judging;

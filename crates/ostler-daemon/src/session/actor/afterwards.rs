@@ -29,16 +29,10 @@ impl Actor {
 
     /// Puts a message that was given up back among those under way.
     pub(super) async fn retry_message(&mut self, id: &str) -> Result<MessageInfo, Problem> {
-        let message = self.stored(id).await?;
-        match message.state {
-            MessageState::Failed | MessageState::Uncertain => {}
-            state => {
-                return Err(Problem::new(
-                    ErrorKind::Conflict,
-                    format!("message {id:?} is {}", state.as_str()),
-                )
+        let state = self.stored(id).await?.state;
+        if !state.is_given_up() {
+            return Err(Problem::new(ErrorKind::Conflict, format!("message {id:?} is {}", state.as_str()))
                 .hint("only a message that was given up can be tried again"));
-            }
         }
         if matches!(self.lifecycle.phase(), Phase::Ended(_)) {
             return Err(Problem::new(ErrorKind::Ended, "its program has ended"));
@@ -64,25 +58,27 @@ impl Actor {
         Ok(self.shown(&self.stored(id).await.unwrap_or(message)))
     }
 
-    /// Gives up a message that is under way, if nothing of it is in the terminal.
+    /// Gives up a message that is under way, if nothing of it is in the terminal; one that was given up is done with.
     pub(super) async fn drop_message(&mut self, id: &str) -> Result<MessageInfo, Problem> {
-        let Some(open) = self.deliveries.find(id) else {
-            let state = self.stored(id).await?.state;
-            return Err(Problem::new(ErrorKind::Conflict, format!("message {id:?} is {}", state.as_str()))
-                .hint("only a message that is under way can be dropped"));
-        };
-        let order = open.message.seq;
-        let typed = self.deliveries.under_way.as_ref().is_some_and(|under_way| under_way.order == order);
-        if typed || !open.delivery.is_waiting() {
-            return Err(Problem::new(
-                ErrorKind::Conflict,
-                format!("message {id:?} is in the terminal already"),
-            )
-            .hint("ostler screen shows it; ostler attach lets you take it back"));
+        if let Some(open) = self.deliveries.find(id) {
+            let order = open.message.seq;
+            let typed = self.deliveries.under_way.as_ref().is_some_and(|under_way| under_way.order == order);
+            if typed || !open.delivery.is_waiting() {
+                return Err(Problem::new(
+                    ErrorKind::Conflict,
+                    format!("message {id:?} is in the terminal already"),
+                )
+                .hint("ostler screen shows it; ostler attach lets you take it back"));
+            }
+            self.give_up(order, MessageState::Failed, "it was dropped on request".into()).await;
         }
-        self.withdraw(order).await;
-        self.give_up(order, MessageState::Failed, "it was dropped on request".into()).await;
-        Ok(self.shown(&self.stored(id).await?))
+        let message = self.stored(id).await?;
+        droppable(&message)?;
+        self.withdraw_message(id).await;
+        let (session, wanted, at) = (self.record.start.id.clone(), id.to_owned(), clock::now());
+        let dropped = self.shared.store.run(move |store| store.drop_given_up(&session, &wanted, at)).await;
+        dropped.map_err(|error| store_problem(&error))?;
+        Ok(self.shown(&message))
     }
 
     /// The agent has confirmed a message.
@@ -102,4 +98,14 @@ impl Actor {
         }
         Ok(self.shown(&self.stored(id).await?))
     }
+}
+
+/// Whether a message was given up, and so can be done with.
+pub(crate) fn droppable(message: &Message) -> Result<(), Problem> {
+    if message.state.is_given_up() {
+        return Ok(());
+    }
+    let state = message.state.as_str();
+    Err(Problem::new(ErrorKind::Conflict, format!("message {:?} is {state}", message.id))
+        .hint("only a message that is under way, or was given up, can be dropped"))
 }

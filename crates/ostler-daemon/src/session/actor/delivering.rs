@@ -212,16 +212,19 @@ impl Actor {
     /// The holder told about its terminal.
     pub(super) async fn on_inspected(&mut self, cooked: bool, pending: u32, foreground: u32) {
         if let Some(order) = self.deliveries.inspecting.take() {
-            self.deliveries.taken = self.is_key_driven(foreground);
+            self.deliveries.taken = self.is_key_driven(foreground).await;
             self.deliver(Some((order, News::Inspected { cooked, pending }))).await;
         }
     }
 
     /// Whether a program that takes keys for commands has the terminal. Where a composer is known, its sight tells.
-    fn is_key_driven(&self, group: u32) -> bool {
-        let names = &self.known.agent.preset.input.key_driven;
+    async fn is_key_driven(&self, group: u32) -> bool {
+        let names = self.known.agent.preset.input.key_driven.clone();
         let program = self.record.pid.filter(|_| !names.is_empty() && !self.known.book.knows_composer());
-        program.is_some_and(|program| process::runs_in_group(program, &self.record.start.id, group, names))
+        let Some(program) = program else { return false };
+        let session = self.record.start.id.clone();
+        let look = move || process::runs_in_group(program, &session, group, &names);
+        tokio::task::spawn_blocking(look).await.unwrap_or(false)
     }
 
     /// When something is due for a delivery.

@@ -124,9 +124,14 @@ impl Actor {
     pub(super) async fn withdraw(&self, order: u64) {
         let Some(open) = self.deliveries.open.get(&order).filter(|open| is_essential(open)) else { return };
         let id = open.message.id.clone();
+        self.withdraw_message(&id).await;
+    }
+
+    /// The same for one that may be done with already.
+    pub(super) async fn withdraw_message(&self, id: &str) {
         let Some(known) = self.known_context().await else { return };
         if known.iter().any(|known| known.message == id) {
-            self.take_back(&known, vec![id.clone()], |one| one.message != id).await;
+            self.take_back(&known, vec![id.to_owned()], |one| one.message != id).await;
         }
     }
 
