@@ -86,7 +86,7 @@ impl Lab {
 
     /// The command that starts a shell script, with what follows as `$1` and on, as a session.
     pub(crate) fn start<'a>(name: &'a str, script: &'a str, args: &[&'a str]) -> Vec<&'a str> {
-        let mut start = vec!["start", "--name", name, "sh", "--", "-c", script, "sh"];
+        let mut start = vec!["start", "--no-wait", "--name", name, "sh", "--", "-c", script, "sh"];
         start.extend(args);
         start
     }

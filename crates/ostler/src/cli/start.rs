@@ -43,7 +43,7 @@ pub(crate) struct Start {
     /// Tell it what is known of this project: earlier work, and code that has to do with the prompt
     #[arg(long)]
     pub(crate) recall: bool,
-    /// Do not wait until the agent has taken prompt and context
+    /// Do not wait until the agent is ready and has taken prompt and context
     #[arg(long)]
     pub(crate) no_wait: bool,
     /// Give up waiting after this many seconds; prompt and context stay with ostler

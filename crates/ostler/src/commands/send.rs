@@ -142,8 +142,11 @@ fn surroundings(name: &str) -> (Option<State>, String) {
     let text = screen.text();
     let rows: Vec<&str> = text.lines().filter(|row| !row.trim().is_empty()).collect();
     let last = &rows[rows.len().saturating_sub(SHOWN_ROWS)..];
-    let shown = last.iter().fold(String::new(), |shown, row| shown + "\n  | " + row);
-    (Some(session.state), format!("\nthe session is {}; its screen ends with:{shown}", session.state))
+    let shown = match last {
+        [] => "its screen is empty".to_owned(),
+        rows => rows.iter().fold("its screen ends with:".to_owned(), |shown, row| shown + "\n  | " + row),
+    };
+    (Some(session.state), format!("\nthe session is {}; {shown}", session.state))
 }
 
 /// The end of a session's screen, for an error.

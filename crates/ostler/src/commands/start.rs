@@ -27,20 +27,13 @@ const TRIES: u32 = 10;
 
 /// Longest context.
 const MAX_CONTEXT: u64 = 1 << 20;
-/// An agent that dies within this time is told about, unless it was seen to do something before.
-const EARLY_DEATH: Duration = Duration::from_millis(1_800);
-/// The same where nobody wants to wait.
+/// An agent that is not waited for and dies within this time is told about.
 const SUDDEN_DEATH: Duration = Duration::from_millis(400);
-/// What an agent does that has come up.
-const UP: [State; 7] = [
-    State::Idle,
-    State::Working,
-    State::Watching,
-    State::Blocked,
-    State::Limited,
-    State::Error,
-    State::Exited,
-];
+/// The same for a program that is no agent: nothing tells when it has come up.
+const INSTANT_DEATH: Duration = Duration::from_millis(150);
+/// What an agent does that is past its start.
+const READY: [State; 6] =
+    [State::Idle, State::Working, State::Watching, State::Limited, State::Error, State::Exited];
 
 /// What programs are told.
 #[derive(Debug, Serialize)]
@@ -69,12 +62,15 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
         }
     }
     let session = started?;
-    let wait = asks && !args.no_wait;
+    let wait = !args.no_wait;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
-    let messages = if wait { await_startup(&session, deadline)? } else { Vec::new() };
-    // An agent that dies at once is told about; of any other program that is nobody's business but its own.
-    let patience = if args.no_wait { SUDDEN_DEATH } else { EARLY_DEATH };
-    let session = if session.preset.is_some() { early(&session, patience) } else { session };
+    let messages = if asks && wait { await_startup(&session, deadline)? } else { Vec::new() };
+    let session = match (session.preset.is_some(), wait) {
+        (true, true) => await_ready(&session, deadline)?,
+        (true, false) => early(&session, SUDDEN_DEATH),
+        (false, true) => early(&session, INSTANT_DEATH),
+        (false, false) => session,
+    };
     if args.json {
         output::json(&Answer { session: &session, startup: messages.clone() })?;
     } else {
@@ -196,7 +192,7 @@ fn await_startup(session: &SessionInfo, deadline: Instant) -> Result<Vec<Message
                 Ok(Response::Message(message)) => break *message,
                 Ok(_) => return Err(super::unexpected()),
                 Err(error) if error.kind == Kind::TimedOut => {
-                    if left.is_zero() || needs_person(&session.id) {
+                    if left.is_zero() || status(&session.id).is_some_and(|session| needs_person(&session)) {
                         break message;
                     }
                 }
@@ -215,11 +211,30 @@ fn messages_of(session: &SessionInfo) -> Result<Vec<MessageInfo>, CommandError> 
     Ok(messages)
 }
 
-fn needs_person(id: &str) -> bool {
-    status(id).is_some_and(|session| {
-        let since = jiff::Timestamp::now().duration_since(session.since);
-        session.state == State::Blocked && !session.answering && since.as_secs() >= PATIENCE
-    })
+/// Waits until the agent is ready or has ended, a person is needed, nobody can tell, or it takes too long.
+fn await_ready(session: &SessionInfo, deadline: Instant) -> Result<SessionInfo, CommandError> {
+    let wait = Request::Wait { name: session.id.clone(), states: READY.to_vec() };
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match client::call_with(&wait, None, Some(left.min(GLANCE))) {
+            Err(error) if error.kind == Kind::TimedOut => {}
+            answer => return answer.and_then(super::session),
+        }
+        let seen = status(&session.id).unwrap_or_else(|| session.clone());
+        if left.is_zero() || needs_person(&seen) || is_unrecognised(&seen) {
+            return Ok(seen);
+        }
+    }
+}
+
+fn needs_person(session: &SessionInfo) -> bool {
+    let since = jiff::Timestamp::now().duration_since(session.since);
+    session.state == State::Blocked && !session.answering && since.as_secs() >= PATIENCE
+}
+
+/// Whether nothing that is known of the agent was on its screen for so long that it is taken as it is.
+fn is_unrecognised(session: &SessionInfo) -> bool {
+    session.state == State::Unknown && session.kind.as_deref() == Some("unrecognised")
 }
 
 fn status(id: &str) -> Option<SessionInfo> {
@@ -228,39 +243,22 @@ fn status(id: &str) -> Option<SessionInfo> {
 
 /// The session after the moment in which programs that cannot run die; one that is up has no such moment.
 fn early(session: &SessionInfo, patience: Duration) -> SessionInfo {
-    let wait = Request::Wait { name: session.id.clone(), states: UP.to_vec() };
+    let up = [&READY[..], &[State::Blocked]].concat();
+    let wait = Request::Wait { name: session.id.clone(), states: up };
     match client::call_with(&wait, None, Some(patience)) {
         Ok(Response::Session(session)) => *session,
         _ => status(&session.id).unwrap_or_else(|| session.clone()),
     }
 }
 
+/// What to say of the start of an agent that was given `messages`, if it was waited for.
 fn verdict(session: &SessionInfo, messages: &[MessageInfo], wait: bool) -> Result<ExitCode, CommandError> {
     let name = &session.name;
-    if session.state == State::Exited && session.preset.is_some() {
-        // It did what it was asked to by its arguments, such as to tell its version; there is nothing to send to.
-        if !wait && session.exit.as_ref().is_some_and(|exit| exit.status == Some(0)) {
-            let ended = session.because.join("; ");
-            super::agents::tell(&format!(
-                "{name} ended at once: {ended}; ostler logs {name} shows what it said"
-            ));
-            return Ok(ExitCode::SUCCESS);
-        }
-        let message =
-            format!("{name} ended at once: {}{}", session.because.join("; "), super::send::screen_end(name));
-        return Err(
-            CommandError::new(Kind::Failed, message).hint(format!("ostler logs {name} shows what it said"))
-        );
+    if session.state == State::Exited {
+        return ended(session, messages.is_empty());
     }
     let Some(open) = messages.iter().find(|message| message.proof < Proof::Submitted) else {
-        if session.state == State::Blocked && !session.answering {
-            let kind = session.kind.as_deref().unwrap_or("dialog");
-            let shown = super::send::screen_end(name);
-            for line in format!("{name} waits for a person ({kind}): ostler attach {name}{shown}").lines() {
-                super::agents::tell(line);
-            }
-        }
-        return Ok(ExitCode::SUCCESS);
+        return standing(session, wait && messages.is_empty() && session.preset.is_some());
     };
     let shown = super::send::screen_end(name);
     if let Some(failure) = &open.failure {
@@ -273,6 +271,55 @@ fn verdict(session: &SessionInfo, messages: &[MessageInfo], wait: bool) -> Resul
     let what = if kind == Kind::Blocked { "a person is needed" } else { "it takes long" };
     Err(CommandError::new(kind, format!("{name} has not taken everything yet, {what}{shown}"))
         .hint(format!("ostler attach {name}; what it should know and do is delivered when it can be")))
+}
+
+/// The program is gone already.
+fn ended(session: &SessionInfo, asked_nothing: bool) -> Result<ExitCode, CommandError> {
+    let name = &session.name;
+    let because = session.because.join("; ");
+    let logs = format!("ostler logs {name} shows what it said");
+    // It did what it was asked to by its arguments, such as to tell its version; there is nothing to send to.
+    if asked_nothing && session.exit.as_ref().is_some_and(|exit| exit.status == Some(0)) {
+        super::agents::tell(&format!("{name} ended at once: {because}; {logs}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let message = format!("{name} ended at once: {because}{}", super::send::screen_end(name));
+    // An agent should be there to be sent to. What any other program is for, and how fast it should end, is its own
+    // business: an exit code would depend on a race.
+    if asked_nothing && session.preset.is_none() {
+        message.lines().for_each(super::agents::tell);
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(CommandError::new(Kind::Failed, message).hint(logs))
+}
+
+/// The program runs, and nothing is left to give it; `awaited` is whether it should be ready for the first thing.
+fn standing(session: &SessionInfo, awaited: bool) -> Result<ExitCode, CommandError> {
+    let name = &session.name;
+    let shown = || super::send::screen_end(name);
+    let attach = format!("ostler attach {name}");
+    match session.state {
+        State::Blocked if !session.answering => {
+            let kind = session.kind.as_deref().unwrap_or("dialog");
+            let message = format!("{name} waits for a person ({kind})");
+            if awaited {
+                let error = CommandError::new(Kind::Blocked, format!("{message}{}", shown()));
+                return Err(error.hint(format!("{attach}; what is sent to it waits meanwhile")));
+            }
+            for line in format!("{message}: {attach}{}", shown()).lines() {
+                super::agents::tell(line);
+            }
+        }
+        _ if is_unrecognised(session) => super::agents::tell(&format!(
+            "nothing on the screen of {name} is known, so nobody can tell whether it is ready: ostler screen {name}"
+        )),
+        State::Starting | State::Blocked if awaited => {
+            let error = CommandError::new(Kind::TimedOut, format!("{name} is not ready yet{}", shown()));
+            return Err(error.hint(format!("{attach}; what is sent to it waits until it is ready")));
+        }
+        _ => {}
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// This process's umask, read without changing it.

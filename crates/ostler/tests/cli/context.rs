@@ -248,7 +248,7 @@ impl Lab {
         let variable = format!("TESTER_HOME={}", self.home.scratch().join("tester").display());
         let chat = format!("CHAT={}", chats.join(format!("{name}.jsonl")).display());
         let cwd = self.project.to_str().unwrap();
-        let start = ["start", "sh", "--as", "tester", "--name", name, "--json", "--cwd", cwd];
+        let start = ["start", "sh", "--as", "tester", "--no-wait", "--name", name, "--json", "--cwd", cwd];
         let rest = ["--env", &variable, "--env", &chat, "--", "-c", script];
         let started = self.home.json([&start[..], &rest].concat());
         assert_eq!(started["agent"], "tester");

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::agent_lab::{Lab, PRESET};
-use crate::support::{ostler, until};
+use crate::support::{Done, ostler, until};
 
 /// Hooks that the agent's program runs itself: see [`HOOKED`].
 const HOOKS: &str = r#"
@@ -332,8 +332,6 @@ fn an_agent_that_dies_at_once_is_told_with_its_status_and_screen() {
     assert_eq!(done.ok(), "fine\n");
     lab.write_agent("echo 'killed by somebody'; kill -9 $$\n");
     lab.start_with("b", &[], &[]).fails(1, &["ended at once: ended by signal 9", "killed by somebody"]);
-    // Of any other program that is nobody's business.
-    lab.run(&["start", "false", "--name", "c"]).ok();
 }
 
 #[test]
@@ -381,11 +379,24 @@ fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
 #[test]
 fn an_agent_that_asks_something_at_its_start_is_told_about() {
     let lab = Lab::new();
-    let started = lab.start_with("a", &[], &["--trust-dialog"]);
-    assert_eq!(started.code, 0, "{started:?}");
-    for said in ["a waits for a person (trust)", "ostler attach a", "trust this folder"] {
-        assert!(started.err.to_lowercase().contains(said), "{said:?} is not in {started:?}");
-    }
+    let told = ["a waits for a person (trust)", "ostler attach a", "trust this folder"];
+    lab.start_with("a", &[], &["--trust-dialog"]).fails(5, &told);
+    assert_eq!(lab.count("a", "bytes"), 0, "nothing was typed into it");
+}
+
+#[test]
+fn an_agent_is_waited_for_until_it_is_ready_unless_nobody_wants_to() {
+    let lab = Lab::new();
+    let state = |done: Done| serde_json::from_str::<Value>(&done.ok()).unwrap()["state"].clone();
+    assert_eq!(state(lab.start_with("a", &["--json"], &["--ready-after", "2500"])), "idle");
+    let never = ["--ready-after", "600000"];
+    assert_eq!(state(lab.start_with("b", &["--json", "--no-wait"], &never)), "starting");
+    lab.start_with("c", &["--timeout", "1"], &never).fails(4, &["c is not ready yet", "ostler attach c"]);
+    assert_eq!(lab.home.json(["status", "c", "--json"])["state"], "starting", "it goes on");
+    lab.write_settings("[detector]\nstartup_deadline_ms = 1000\n");
+    lab.write_agent("echo '~~~'; exec sleep 600\n");
+    let strange = lab.start_with("d", &[], &[]);
+    assert!(strange.code == 0 && strange.err.contains("nobody can tell whether it is ready"), "{strange:?}");
 }
 
 #[test]
@@ -411,4 +422,19 @@ fn a_directory_that_cannot_be_used_is_named() {
     let file = lab.home.scratch().join("a-file");
     std::fs::write(&file, "").unwrap();
     lab.home.run(["start", "cat", "--cwd", file.to_str().unwrap()]).fails(2, &["there is no directory"]);
+}
+
+#[test]
+fn a_program_that_dies_at_once_is_told_about_also_where_nothing_is_known_of_it() {
+    let lab = Lab::new();
+    let told = |name: &str, script: &str| {
+        let done = lab.home.run(["start", "--name", name, "sh", "--", "-c", script]);
+        assert_eq!(done.code, 0, "what it is for is its own business: {done:?}");
+        done.err
+    };
+    let failed = told("a", "echo oops; exit 7");
+    assert!(failed.contains("a ended at once: exit status 7") && failed.contains("| oops"), "{failed}");
+    assert!(told("b", "exit 7").contains("its screen is empty"));
+    assert!(told("c", "echo well").contains("c ended at once: exit status 0"));
+    assert_eq!(told("d", "read line"), "");
 }

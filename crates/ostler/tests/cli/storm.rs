@@ -81,10 +81,10 @@ fn play(lab: &Lab, scenario: &Scenario) {
         Kind::TakesArgument => vec!["start", "taker"],
         Kind::Unknown => vec!["start", ostler().to_str().unwrap()],
     };
-    start.extend(["--name", &scenario.name, "--cwd", project.to_str().unwrap()]);
+    start.extend(["--no-wait", "--name", &scenario.name, "--cwd", project.to_str().unwrap()]);
     start.extend(scenario.trusted.then_some("--trust"));
     if let Some(prompt) = &scenario.prompt {
-        start.extend(["--no-wait", "--no-beacon", "--prompt", prompt]);
+        start.extend(["--no-beacon", "--prompt", prompt]);
     }
     start.push("--");
     start.extend((scenario.kind == Kind::Unknown).then_some("stand-in"));
