@@ -240,6 +240,11 @@ impl Delivery {
         matches!(self.stage, Stage::Waiting { not_before } if now < not_before)
     }
 
+    /// It waits for a composer that was never seen, or that another program hides; [`Mode::Now`] does not.
+    pub fn waits_for_sight(&self) -> bool {
+        self.mode != Mode::Now && matches!(self.shut, Some(Shut::Unrecognised | Shut::Taken))
+    }
+
     /// Its text is in the terminal, and was not seen yet.
     pub fn is_looking(&self) -> bool {
         matches!(self.stage, Stage::Looking { .. })

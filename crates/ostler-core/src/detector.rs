@@ -47,6 +47,8 @@ pub enum Event {
         /// It ends with Enter.
         enter: bool,
     },
+    /// A prompt was taken that nobody typed: it was on the command line.
+    Begun,
     /// The screen reads differently now.
     Read(Reading),
     /// The program told its status, or took it back.
@@ -111,6 +113,8 @@ pub struct Detector {
     claim: Option<At<Claim>>,
     /// When it claimed to be idle for the first time.
     first_idle: Option<Timestamp>,
+    /// It has claimed to be at work.
+    told_of_work: bool,
     hooks: TurnRecord,
     transcript: TurnRecord,
     reading: Reading,
@@ -120,11 +124,11 @@ pub struct Detector {
     /// When the composer was emptied.
     emptied: Option<Timestamp>,
     typed: Option<Timestamp>,
-    /// When Enter was typed, until something shows what became of it.
+    /// When Enter was typed, or a prompt taken otherwise, until something shows what became of it.
     entered: Option<Timestamp>,
     /// The composer was seen without a draft since then: what stands in it later is another one.
     vacant: bool,
-    /// When Enter was last typed into a program that was ready, and which failures its screen showed then.
+    /// When it was last given a prompt, as far as one can tell, and which failures its screen showed then.
     prompted: Option<At<Vec<u64>>>,
     activity: Activity,
     sample: Option<At<ProcessSample>>,
@@ -164,6 +168,7 @@ impl Detector {
             ready: false,
             claim: None,
             first_idle: None,
+            told_of_work: false,
             hooks: TurnRecord::default(),
             transcript: TurnRecord::default(),
             reading: Reading::default(),
@@ -301,11 +306,13 @@ impl Detector {
                 if enter && self.ready && self.seen.blocked.is_none() {
                     self.entered = Some(now);
                     self.vacant = false;
-                    self.prompted = Some(At {
-                        what: self.reading.failures().map(|failure| failure.print).collect(),
-                        at: now,
-                    });
+                    self.prompt(now);
                 }
+            }
+            Event::Begun => {
+                self.entered = Some(now).filter(|_| self.ready);
+                self.vacant = true;
+                self.prompt(now);
             }
             Event::Read(reading) => {
                 self.sight = Sight::Current;
@@ -330,10 +337,16 @@ impl Detector {
         self.settle(now)
     }
 
+    fn prompt(&mut self, now: Timestamp) {
+        let what = self.reading.failures().map(|failure| failure.print).collect();
+        self.prompted = Some(At { what, at: now });
+    }
+
     fn claimed(&mut self, claim: Option<Claim>, now: Timestamp) {
         if self.first_idle.is_none() && claim == Some(Claim::Idle) {
             self.first_idle = Some(now);
         }
+        self.told_of_work |= claim == Some(Claim::Working);
         self.emptied = None;
         // That it still rests may have been said before it saw what was typed.
         let rested = matches!(self.claim, Some(At { what: Claim::Idle | Claim::Done, .. }));

@@ -4,6 +4,7 @@
 //! into the home's own, and nothing is lost.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use ostler_core::Fact;
@@ -121,6 +122,23 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Keeps what is known of an agent's session that is about to end: what comes later of it may be lost with this daemon.
+pub(crate) async fn record_so_far(shared: &Shared, session: &NewSession, at: Timestamp, told: &Told) {
+    if session.agent.is_none() {
+        return;
+    }
+    let recorded = async {
+        let Some(project) = project_of(shared, session).await else { return Ok(()) };
+        let Some(told) = complete(shared, session, told.clone()).await? else { return Ok(()) };
+        let record = record_of(session, &project, at, &told, Record::default()).bounded();
+        // Where it is at once; with others it will be when it is complete.
+        shared.store.add_continuity(&record.project, &record.id, &json!(record), KEPT).await
+    };
+    if let Err(error) = recorded.await {
+        tracing::warn!(session = session.name, %error, "nothing is kept of the session yet");
+    }
+}
+
 /// Keeps a record of an agent's session that has ended, aside. Of a session in which nothing was asked, nothing is kept.
 pub(crate) fn record_end(
     shared: &Shared,
@@ -147,30 +165,46 @@ async fn record(
     mut told: Told,
     transcript: Option<Watcher>,
 ) -> Result<(), SharedError> {
+    let Some(project) = project_of(shared, session).await else { return Ok(()) };
+    // One that appears now is another session's.
+    if let Some(transcript) = transcript.filter(|transcript| transcript.state().path.is_some()) {
+        hear_last_words(transcript, &mut told).await;
+    }
+    let Some(told) = complete(shared, session, told).await? else { return Ok(()) };
+    let tree = context::work_tree(&project, Some(session.created)).await;
+    keep(shared, record_of(session, &project, at, &told, context::of_work_tree(tree))).await
+}
+
+/// The project of a session, if records of it are wanted.
+async fn project_of(shared: &Shared, session: &NewSession) -> Option<Project> {
     let (home, cwd) = (shared.home.clone(), std::path::PathBuf::from(&session.cwd));
     let look = move || {
         let wanted = settings::load(&home, &cwd).context.record_sessions;
         wanted.then(|| Project::of(&cwd))
     };
-    let Ok(Some(project)) = tokio::task::spawn_blocking(look).await else { return Ok(()) };
-    // One that appears now is another session's.
-    if let Some(transcript) = transcript.filter(|transcript| transcript.state().path.is_some()) {
-        hear_last_words(transcript, &mut told).await;
-    }
+    tokio::task::spawn_blocking(look).await.ok().flatten()
+}
+
+/// What was said, with what the agent was given where it tells nothing; nothing if nothing was asked.
+async fn complete(
+    shared: &Shared,
+    session: &NewSession,
+    mut told: Told,
+) -> Result<Option<Told>, SharedError> {
     if told.prompts.is_empty() {
-        // An agent that tells nothing: what it was sent is known.
         let id = session.id.clone();
-        let sent = shared.store.run(move |store| store.last_sent(&id, PROMPTS)).await?;
+        let taken = shared.store.run(move |store| store.last_taken(&id, PROMPTS)).await?;
         // Single keys answer dialogs.
-        sent.iter().filter(|text| text.trim().len() > 3).for_each(|text| told.prompt(text));
+        taken.iter().filter(|text| text.trim().len() > 3).for_each(|text| told.prompt(text));
         // Whether it answered nobody can tell.
         told.answered = true;
     }
-    if told.prompts.is_empty() && told.answer.is_none() {
-        return Ok(());
-    }
-    let tree = context::work_tree(&project, Some(session.created)).await;
-    let record = Record {
+    Ok(Some(told).filter(|told| !told.prompts.is_empty() || told.answer.is_some()))
+}
+
+/// The record of a session that has ended; `tree` has what became of the work tree.
+fn record_of(session: &NewSession, project: &Project, at: Timestamp, told: &Told, tree: Record) -> Record {
+    Record {
         id: session.id.clone(),
         project: project.key(),
         at,
@@ -179,9 +213,8 @@ async fn record(
         agent: session.agent.clone(),
         summary: told.summary(),
         open: told.open(),
-        ..context::of_work_tree(tree)
-    };
-    keep(shared, record).await
+        ..tree
+    }
 }
 
 /// Keeps a record of a project, once per id.
@@ -205,6 +238,9 @@ pub(crate) async fn records(shared: &Shared, project: &str) -> Result<Vec<Record
     }
     let mut records: Vec<Record> =
         found.into_iter().filter_map(|value| serde_json::from_value(value).ok()).collect();
+    // What is kept with others is complete; the same of this home may not be.
+    let mut seen = HashSet::new();
+    records.retain(|record| seen.insert(record.id.clone()));
     records.sort_by_key(|record| Reverse(record.at));
     records.truncate(KEPT);
     Ok(records)

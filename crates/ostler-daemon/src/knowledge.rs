@@ -1,6 +1,7 @@
 //! What the sessions know of their agents: presets and rules, read once and shared.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,13 +32,22 @@ pub(crate) struct Known {
 /// Agent, version and project: what the knowledge of a session depends on.
 type Key = (Option<String>, Option<String>, Option<PathBuf>);
 
+/// A file as it was when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    file: PathBuf,
+    inode: u64,
+    len: u64,
+    changed: (i64, i64),
+}
+
 /// Presets and rules in use.
 #[derive(Debug)]
 pub(crate) struct Knowledge {
     home: Home,
     /// Whether terminals answer the query for program status.
     answers_status: bool,
-    known: Mutex<HashMap<Key, Known>>,
+    known: Mutex<HashMap<Key, (Vec<Stamp>, Known)>>,
     /// Counts how often files have changed.
     edition: watch::Sender<u64>,
     /// Counts how often something was read.
@@ -60,13 +70,34 @@ impl Knowledge {
         let key = (agent.map(str::to_owned), version.map(str::to_owned), presets::project_agents(cwd));
         // The map is whole between any two statements.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known.get(&key) {
+        // Word of a change may be on its way, and what was forbidden a moment ago must not be done.
+        let stamps = self.stamps(key.2.as_deref());
+        if let Some((_, found)) = known.get(&key).filter(|(read, _)| *read == stamps) {
             return found.clone();
         }
         let read = self.read(agent, version, cwd);
-        known.insert(key, read.clone());
+        known.insert(key, (stamps, read.clone()));
         self.reads.send_modify(|reads| *reads += 1);
         read
+    }
+
+    /// The files that a user and a project have.
+    fn stamps(&self, project: Option<&Path>) -> Vec<Stamp> {
+        let of =
+            |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let presets = of(&self.home.agents()).chain(project.into_iter().flat_map(of));
+        let stamp = |file: PathBuf| {
+            let found = std::fs::metadata(&file).ok()?;
+            Some(Stamp {
+                inode: found.ino(),
+                len: found.len(),
+                changed: (found.ctime(), found.ctime_nsec()),
+                file,
+            })
+        };
+        let mut stamps: Vec<Stamp> = presets.chain([self.home.settings()]).filter_map(stamp).collect();
+        stamps.sort_by(|one, other| one.file.cmp(&other.file));
+        stamps
     }
 
     fn read(&self, name: Option<&str>, version: Option<&str>, cwd: &Path) -> Known {

@@ -294,6 +294,9 @@ pub struct MessageInfo {
     pub mode: ostler_core::delivery::Mode,
     /// It is typed as it is, and is no prompt.
     pub raw: bool,
+    /// The agent is asked to confirm it.
+    #[serde(default)]
+    pub ack: bool,
     /// When it was sent.
     pub created: Timestamp,
     /// Seconds from sending to submission.

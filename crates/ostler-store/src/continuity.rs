@@ -26,9 +26,11 @@ pub struct PendingContext {
 }
 
 impl Store {
-    /// What was sent to a session last, oldest first, as text.
-    pub fn last_sent(&self, session: &str, limit: usize) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT substr(body, 1, 4096) FROM messages WHERE session = ? ORDER BY seq DESC LIMIT ?";
+    /// What a session took last, oldest first, as text: prompts, and bytes that end with Enter.
+    pub fn last_taken(&self, session: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT substr(body, 1, 4096) FROM messages
+                   WHERE session = ? AND state = 'delivered' AND (NOT raw OR substr(body, -1) = x'0d')
+                   ORDER BY seq DESC LIMIT ?";
         let mut statement = self.connection.prepare_cached(sql)?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = statement.query_map(params![session, limit], |row| row.get::<_, Vec<u8>>(0))?;

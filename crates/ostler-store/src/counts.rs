@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::deliveries::tell;
+use crate::deliveries::{CANCELLED, tell};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -83,7 +83,7 @@ pub(crate) fn taken(
     confirmed: bool,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = "SELECT submitted_ms IS NULL, acknowledged_ms IS NULL, tries, created_ms FROM messages
+    let sql = "SELECT submitted_ms IS NULL, acknowledged_ms IS NULL AND ack, tries, created_ms FROM messages
                WHERE session = ? AND id = ? AND raw = 0";
     let mut statement = transaction.prepare_cached(sql)?;
     let found = statement.query_row([session, message], |row| {
@@ -159,14 +159,15 @@ impl Store {
         let sql = "SELECT count(*), coalesce(sum(tries > 0), 0), coalesce(sum(submitted_ms IS NOT NULL), 0),
                      coalesce(sum(submitted_ms IS NOT NULL AND tries <= 1), 0),
                      coalesce(sum(submitted_ms IS NOT NULL AND tries > 1), 0),
-                     coalesce(sum(acknowledged_ms IS NOT NULL), 0), coalesce(sum(ack), 0),
-                     coalesce(sum(escalated IS NOT NULL), 0), coalesce(sum(state = 'failed'), 0),
+                     coalesce(sum(acknowledged_ms IS NOT NULL AND ack), 0), coalesce(sum(ack), 0),
+                     coalesce(sum(escalated IS NOT NULL), 0),
+                     coalesce(sum(state = 'failed' AND failure IS NOT ?2), 0),
                      coalesce(sum(state = 'uncertain'), 0), coalesce(sum(state = 'queued'), 0),
                      coalesce(sum(CASE WHEN submitted_ms IS NOT NULL THEN tries END), 0),
                      coalesce(sum(submitted_ms - created_ms), 0)
-                   FROM messages WHERE raw = 0 AND session = ?";
+                   FROM messages WHERE raw = 0 AND session = ?1";
         let number = |row: &rusqlite::Row<'_>, index| row.get::<_, i64>(index).map(i64::cast_unsigned);
-        Ok(self.connection.query_row(sql, [session], |row| {
+        Ok(self.connection.query_row(sql, [session, CANCELLED], |row| {
             Ok(DeliveryCounts {
                 sent: number(row, 0)?,
                 attempted: number(row, 1)?,

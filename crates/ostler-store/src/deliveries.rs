@@ -12,6 +12,8 @@ use crate::store::Store;
 
 /// What a write is called of which nothing is where it was typed.
 pub const MISSED: &str = "missed";
+/// Why a message is not delivered that nobody wants any more.
+pub(crate) const CANCELLED: &str = "it was dropped on request";
 
 /// A write to a terminal that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,6 +205,19 @@ impl Store {
             if !raw {
                 counts::add(transaction, state.as_str(), 1)?;
                 tell(transaction, session, "injection.failed", details, at)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records that a message that waits is not wanted any more: it has not failed.
+    pub fn cancel(&mut self, session: &str, message: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET state = 'failed', failure = ?3, settled_ms = ?4, dropped = 1
+                       WHERE session = ?1 AND id = ?2 AND state = 'queued'";
+            let mut statement = transaction.prepare_cached(sql)?;
+            if statement.execute(params![session, message, CANCELLED, at.0.cast_signed()])? > 0 {
+                tell(transaction, session, "message.dropped", json!({ "id": message }), at)?;
             }
             Ok(())
         })

@@ -178,12 +178,12 @@ impl Store {
     pub fn add_message(&mut self, message: &NewMessage) -> Result<Accepted, StoreError> {
         self.atomically(|transaction| {
             if find(transaction, &message.session, &message.id)?.is_some() {
-                let body: Vec<u8> = transaction.query_row(
-                    "SELECT body FROM messages WHERE session = ? AND id = ?",
+                let (body, raw): (Vec<u8>, bool) = transaction.query_row(
+                    "SELECT body, raw FROM messages WHERE session = ? AND id = ?",
                     [&message.session, &message.id],
-                    |row| row.get(0),
+                    |row| Ok((row.get(0)?, row.get(1)?)),
                 )?;
-                let same = body == message.body;
+                let same = body == message.body && raw == message.terms.raw;
                 return Ok(if same { Accepted::Known } else { Accepted::Conflict });
             }
             let way = message.terms.way;

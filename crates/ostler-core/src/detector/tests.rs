@@ -115,6 +115,7 @@ impl Stage {
             "out" => Event::Output,
             "type" => Event::Typed { enter: false },
             "enter" => Event::Typed { enter: true },
+            "begun" => Event::Begun,
             "read" => Event::Read(reading(rest)),
             "claim" => Event::Claimed(claim(rest)),
             "hook" => Event::Reported(Reporter::Hook, fact(rest)),

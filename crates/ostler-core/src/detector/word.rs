@@ -76,16 +76,8 @@ impl Detector {
             Claim::Idle | Claim::Done => {
                 let word = if claim.what == Claim::Idle { "idle" } else { "done" };
                 let because = format!("program status: {word}");
-                // Work that shows on the screen later than the claim was not announced.
-                if let Some((finding, seen)) = self.reading.find(State::Working).zip(self.seen.working)
-                    && seen > claim.at
-                {
-                    let believed = seen.plus(millis(self.settings.contradiction_ms));
-                    return Some(if now >= believed {
-                        Weighed::new(State::Working, 0.7, rule(finding))
-                    } else {
-                        Weighed::new(State::Idle, 0.8, because).again(believed)
-                    });
+                if let Some(weighed) = self.unannounced(claim.at, &because, now) {
+                    return Some(weighed);
                 }
                 // What was in the composer is gone: the agent took it, and has yet to say so.
                 if let Some(weighed) = self.submitted(now) {
@@ -94,6 +86,23 @@ impl Detector {
                 Some(self.at_rest(0.98, because))
             }
         }
+    }
+
+    /// Work that the screen shows and that the agent, by its word of then, has not announced.
+    fn unannounced(&self, claimed: Timestamp, because: &str, now: Timestamp) -> Option<Weighed> {
+        let (finding, seen) = self.reading.find(State::Working).zip(self.seen.working)?;
+        let working = Weighed::new(State::Working, 0.7, rule(finding));
+        // With a prompt on its command line an agent may go to work before it says for the first time that it is ready.
+        let first = self.first_idle == Some(claimed) && !self.told_of_work;
+        if seen <= claimed {
+            return Some(working).filter(|_| first && !finding.general);
+        }
+        let believed = seen.plus(millis(self.settings.contradiction_ms));
+        let prompted = self.prompted.as_ref().is_some_and(|prompted| prompted.at > claimed);
+        if now >= believed || prompted {
+            return Some(working);
+        }
+        Some(Weighed::new(State::Idle, 0.8, because).again(believed))
     }
 
     /// Until when the agent's word that it works means nothing: some say so for a moment while they start.

@@ -391,8 +391,11 @@ async fn sleep_until(deadline: Option<Timestamp>) {
 
 /// One id for two messages.
 pub(crate) fn reused_id(id: &str) -> Problem {
-    Problem::new(ErrorKind::Conflict, format!("message {id:?} was sent before with another body"))
-        .hint("use another --id for another message")
+    Problem::new(
+        ErrorKind::Conflict,
+        format!("message {id:?} was sent before with another body, or in another way (--raw)"),
+    )
+    .hint("use another --id for another message")
 }
 
 /// A failure of the store as the client sees it.

@@ -246,6 +246,7 @@ impl Deliveries {
             since: open.message.created,
             expires: open.message.terms.expires,
             paused: open.delivery.is_paused(steady),
+            unseen: open.delivery.waits_for_sight(),
         })
     }
 

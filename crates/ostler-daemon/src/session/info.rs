@@ -142,6 +142,7 @@ pub(crate) fn message(session: &str, message: &Message) -> MessageInfo {
         priority: message.terms.priority,
         mode: message.terms.mode,
         raw: message.terms.raw,
+        ack: message.terms.ack,
         created: shown(message.created),
         elapsed: message.submitted.map(seconds),
         bytes: message.bytes,

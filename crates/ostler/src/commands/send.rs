@@ -93,6 +93,11 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
     if message.proof >= wait {
         return Ok(ExitCode::SUCCESS);
     }
+    if wait == Proof::Acknowledged && message.proof == Proof::Submitted && !message.ack {
+        let text = "the agent has the message, and was not asked to confirm it when it was sent";
+        return Err(CommandError::new(Kind::Failed, text)
+            .hint("send another one, with another --id, that asks: --wait acknowledged"));
+    }
     let (state, shown) = surroundings(&message.session);
     if let Some(failure) = &message.failure {
         let word = match (message.state.as_str(), message.raw) {

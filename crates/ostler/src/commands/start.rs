@@ -118,7 +118,11 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
         (Some(given), Some(known)) => Some(format!("{}\n\n{known}", given.trim_end())),
         (given, known) => given.or(known),
     };
-    let prompt = args.prompt.take().filter(|prompt| !prompt.trim().is_empty());
+    let prompt = args.prompt.take();
+    if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        return Err(CommandError::new(Kind::Usage, "the prompt is empty")
+            .hint("leave --prompt away to start the agent without one"));
+    }
     let subject = args.topic.take();
     if subject.is_some() && prompt.is_none() && context.is_none() {
         return Err(CommandError::new(Kind::Usage, "there is nothing that --topic could be about")
@@ -262,10 +266,17 @@ fn verdict(session: &SessionInfo, messages: &[MessageInfo], wait: bool) -> Resul
     };
     let shown = super::send::screen_end(name);
     if let Some(failure) = &open.failure {
-        return Err(CommandError::new(
-            Kind::Failed,
-            format!("what it should know or do did not arrive: {failure}{shown}"),
-        ));
+        let id = &open.id;
+        let retry = format!("ostler messages retry {id} tries again");
+        let hint = match open.escalated.as_deref() {
+            Some("file") => {
+                format!("its instructions file has it now, and ostler context load {name}; {retry}")
+            }
+            Some(_) => format!("ostler context load {name} has it; {retry}"),
+            None => format!("{retry}; ostler messages drop {id} forgets it"),
+        };
+        let message = format!("what it should know or do did not arrive: {failure}{shown}");
+        return Err(CommandError::new(Kind::Failed, message).hint(hint));
     }
     let kind = if session.state == State::Blocked { Kind::Blocked } else { Kind::TimedOut };
     let what = if kind == Kind::Blocked { "a person is needed" } else { "it takes long" };

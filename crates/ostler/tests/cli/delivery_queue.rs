@@ -154,6 +154,45 @@ fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
 }
 
 #[test]
+fn what_is_taken_back_has_not_failed_and_was_never_asked() {
+    let lab = Lab::new();
+    busy(&lab, 30);
+    lab.send("a", "delete everything", &["--id", "m1", "--wait", "queued"]).ok();
+    lab.run(&["messages", "drop", "m1"]).ok();
+    let counts = lab.home.json(["metrics", "--json"])["deliveries"].clone();
+    assert_eq!((&counts["sent"], &counts["failed"]), (&2.into(), &0.into()), "{counts}");
+    assert!(!lab.home.ok(["events", "a"]).contains("injection.failed"));
+    assert!(!lab.home.ok(["status", "a"]).contains("failed"));
+    lab.run(&["stop", "a"]).ok();
+    let known = lab.run(&["context", "show"]).ok();
+    assert!(known.contains("Asked: !work 30s") && !known.contains("delete"), "{known}");
+}
+
+#[test]
+fn what_cannot_be_confirmed_is_not_waited_for() {
+    let lab = Lab::new();
+    lab.start("a", &[]);
+    lab.deliver("a", "hello", &["--id", "m1"]);
+    lab.send("a", "hello", &["--id", "m1", "--wait", "acknowledged"]).fails(1, &["was not asked to confirm"]);
+    lab.send("a", "hello", &["--id", "m1", "--raw"]).fails(1, &["sent before", "in another way"]);
+    lab.home.ok(["send", "a", "--raw", "x", "--id", "r1"]);
+    lab.run(&["ack", "r1"]).fails(1, &["raw bytes"]);
+    lab.run(&["ack", "m1"]).ok();
+    let counts = lab.home.json(["metrics", "--json"])["deliveries"].clone();
+    assert_eq!((&counts["ack_wanted"], &counts["acknowledged"]), (&0.into(), &0.into()), "{counts}");
+}
+
+#[test]
+fn a_message_that_needs_no_composer_does_not_wait_behind_one_that_does() {
+    let lab = Lab::new();
+    lab.write_settings("[detector]\nstartup_deadline_ms = 1000\n");
+    lab.start_with("a", &["--no-wait", "--size", "10x5"], &[]).ok();
+    lab.send("a", "with care", &["--id", "m1", "--timeout", "4"]).fails(4, &["composer was never seen"]);
+    lab.send("a", "now", &["--id", "m2", "--mode", "now", "--wait", "written", "--timeout", "60"]).ok();
+    assert_eq!(lab.message("a", "m1")["proof"], "queued");
+}
+
+#[test]
 fn what_was_given_up_is_listed_until_it_is_dropped_also_when_its_agent_has_ended() {
     let lab = Lab::new();
     busy(&lab, 8);
@@ -289,13 +328,15 @@ fn what_became_of_messages_is_counted() {
     lab.deliver("a", "typed once", &["--id", "m2", "--ack"]);
     lab.run(&["ack", "m2"]).ok();
     lab.deliver("a", "!work 60s", &[]);
+    lab.send("a", "late", &["--expires", "0"]).fails(1, &["not typed in time"]);
+    // What is taken back is sent, and neither taken nor failed.
     lab.send("a", "dropped", &["--id", "m3", "--wait", "queued"]).ok();
     lab.run(&["messages", "drop", "m3"]).ok();
     lab.send("a", "waits", &["--wait", "queued"]).ok();
     let metrics = lab.home.json(["metrics", "--json"]);
     let count = |name: &str| metrics["deliveries"][name].as_u64().unwrap();
     for (name, expected) in [
-        ("sent", 5),
+        ("sent", 6),
         ("attempted", 3),
         ("submitted", 3),
         ("first_try", 2),
@@ -311,12 +352,12 @@ fn what_became_of_messages_is_counted() {
     assert!(count("attempts") >= 4 && count("elapsed_ms") > 0, "{metrics}");
     let status = lab.home.ok(["status", "a"]);
     assert!(
-        status.contains("3 of 5 taken, 2 at the first try, 1 confirmed, 1 waiting, 1 failed\n"),
+        status.contains("3 of 6 taken, 2 at the first try, 1 confirmed, 1 waiting, 1 failed\n"),
         "{status}"
     );
     let text = lab.home.ok(["metrics"]);
     for line in [
-        "ostler_messages_sent_total 5",
+        "ostler_messages_sent_total 6",
         "ostler_injections_succeeded_total 3",
         "ostler_injections_after_retry_total 1",
         "ostler_injections_failed_total 1",

@@ -293,6 +293,30 @@ fn a_trusted_folder_is_said_to_be_by_choosing_the_row() {
 }
 
 #[test]
+fn context_goes_before_the_prompt_also_when_it_has_to_be_typed_again() {
+    let lab = Lab::new();
+    let context = lab.home.scratch().join("context.md");
+    fs::write(&context, "First this.").unwrap();
+    let options = ["--timeout", "60", "--prompt", "Then that.", "--context", context.to_str().unwrap()];
+    lab.start_with("a", &options, &["--swallow-early", "3500"]).ok();
+    let taken = lab.taken("a");
+    assert!(taken[0].contains("First this.") && taken[1].ends_with("Then that."), "{taken:?}");
+    assert!(lab.home.ok(["events", "a"]).contains("message.missed"), "the first try was lost");
+}
+
+#[test]
+fn the_policy_of_the_moment_counts() {
+    let lab = Lab::new();
+    lab.write_settings("[policy]\ntrust = \"allow\"\n");
+    lab.start_with("a", &[], &["--trust-dialog"]).ok();
+    lab.write_settings("[policy]\ntrust = \"deny\"\n");
+    lab.start_with("b", &[], &["--trust-dialog"]).fails(1, &["b ended at once: exit status 1"]);
+    let events = lab.home.ok(["events", "b"]);
+    assert!(!events.contains("allow"), "{events}");
+    assert!(events.contains("dialog.answered") && events.contains("deny"), "{events}");
+}
+
+#[test]
 fn the_policy_answers_where_it_says_so() {
     let lab = Lab::new();
     lab.write_settings("[policy]\ntrust = \"deny\"\ndialog = \"allow\"\n");

@@ -47,7 +47,7 @@ fn words() -> impl Strategy<Value = String> {
         "used",
     ];
     prop_oneof![
-        4 => fixed(&["out", "type", "enter", "tick"]),
+        4 => fixed(&["out", "type", "enter", "begun", "tick"]),
         4 => findings().prop_map(|findings| format!("read {findings}")),
         2 => fixed(&["claim idle", "claim working", "claim done", "claim error", "claim blocked", "claim clear"]),
         2 => (fixed(&["hook", "transcript", "transport"]), fixed(&facts)).prop_map(|(who, what)| format!("{who} {what}")),

@@ -24,6 +24,28 @@ fn a_claim_counts_at_once_and_costs_nothing_afterwards() {
 }
 
 #[test]
+fn work_on_a_prompt_of_the_command_line_is_no_rest() {
+    // It went to work before it said for the first time that it is ready.
+    let early = "100 read working\n 500 claim idle -> working\n 1400 claim working -> working\n 9000 claim done -> idle";
+    let stage = play(SPEAKS, early);
+    assert!(!stage.announced.iter().any(|(at, state)| *state == State::Idle && *at < 9_000));
+    play(SPEAKS, "100 read working\n 500 claim idle -> working\n 600 read idle -> idle");
+    // Or a moment later, which whoever gave it the prompt knows before it says so.
+    let late = "500 claim idle -> idle\n 600 read working -> idle\n 610 begun -> working\n 800 claim working -> working
+                9000 claim done -> idle\n 9010 read idle -> idle";
+    play(SPEAKS, late);
+    play(
+        SPEAKS,
+        "500 claim idle -> idle\n 600 hook prompt\n 610 begun -> working\n 800 claim working -> working",
+    );
+    // What its screen still shows when a turn is over is not the next one.
+    play(
+        SPEAKS,
+        "100 claim idle\n 200 claim working\n 300 read working\n 900 claim done -> idle\n 5000 -> idle",
+    );
+}
+
+#[test]
 fn a_claim_that_flickers_at_the_start_is_no_work() {
     let stage = play(
         SPEAKS,
@@ -78,7 +100,7 @@ fn work_on_the_screen_that_was_not_announced_is_believed_after_a_while() {
          7000 read idle -> idle",
     );
     // What is older than the claim has yet to be drawn over.
-    play(SPEAKS, "100 read working\n 500 claim idle -> idle\n 9000 -> idle");
+    play(SPEAKS, "50 claim working\n 100 read working\n 500 claim idle -> idle\n 9000 -> idle");
 }
 
 #[test]

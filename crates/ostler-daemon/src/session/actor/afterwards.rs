@@ -3,7 +3,7 @@
 use ostler_core::Proof;
 use ostler_core::lifecycle::Phase;
 use ostler_protocol::{ErrorKind, MessageInfo, Problem};
-use ostler_store::{Message, MessageState};
+use ostler_store::Message;
 
 use tokio::sync::oneshot;
 
@@ -70,7 +70,7 @@ impl Actor {
                 )
                 .hint("ostler screen shows it; ostler attach lets you take it back"));
             }
-            self.give_up(order, MessageState::Failed, "it was dropped on request".into()).await;
+            self.cancel(order).await.map_err(|error| store_problem(&error))?;
         }
         let message = self.stored(id).await?;
         droppable(&message)?;
@@ -78,12 +78,21 @@ impl Actor {
         let (session, wanted, at) = (self.record.start.id.clone(), id.to_owned(), clock::now());
         let dropped = self.shared.store.run(move |store| store.drop_given_up(&session, &wanted, at)).await;
         dropped.map_err(|error| store_problem(&error))?;
+        // Others may have waited for it.
+        self.deliver(None).await;
         Ok(self.shown(&message))
     }
 
     /// The agent has confirmed a message.
     pub(super) async fn acknowledged(&mut self, id: &str, evidence: &str) -> Result<MessageInfo, Problem> {
         let message = self.stored(id).await?;
+        if message.terms.raw {
+            return Err(Problem::new(
+                ErrorKind::Conflict,
+                format!("message {id:?} is raw bytes, and no prompt"),
+            )
+            .hint("of raw bytes no more can be proven than that they are written"));
+        }
         if message.proof == Proof::Queued {
             return Err(Problem::new(ErrorKind::Conflict, format!("message {id:?} was not typed yet")));
         }

@@ -124,6 +124,17 @@ impl Actor {
         }
     }
 
+    /// The program has ended: so has its dialog, perhaps by the answer.
+    pub(super) async fn end_dialog(&mut self) {
+        let Some(mut answering) = self.answering.take() else { return };
+        if answering.dialog.look(Sight::Gone, clock::steady()) == Some(Action::Answered)
+            && let Intent::Answer { rule, policy, .. } = &answering.intent
+        {
+            let details = json!({ "rule": rule, "policy": policy, "ended": true });
+            self.tell_dialog("dialog.answered", details).await;
+        }
+    }
+
     /// Whether a dialog is being answered that was not left to a person.
     pub(super) fn is_answering(&self) -> bool {
         self.answering.as_ref().is_some_and(|answering| !answering.dialog.is_over())

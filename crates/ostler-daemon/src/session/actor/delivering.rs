@@ -4,7 +4,9 @@ use std::io;
 
 use ostler_agents::{Prompt, Reader};
 use ostler_core::delivery::{Action, Because, Delivery, Event as News, Up, Witness, Write};
+use ostler_core::detector::Event;
 use ostler_core::queue::Priority;
+use ostler_core::start_plan::Way;
 use ostler_core::{Proof, State, Timestamp, start_plan};
 use ostler_hold::wire::Request;
 use ostler_store::MessageState;
@@ -130,7 +132,12 @@ impl Actor {
                     self.note_mark(order);
                 }
                 let evidence = self.evidence(order, because);
+                let begins = proof == Proof::Submitted && self.is_on_command_line(order);
                 self.prove(order, proof, evidence).await;
+                // Nobody pressed Enter, from which the detector would know.
+                if begins && self.observer.detector().shows_work() {
+                    Box::pin(self.learn(Event::Begun)).await;
+                }
             }
             Action::Missed => {
                 self.missed(order).await;
@@ -150,6 +157,12 @@ impl Actor {
                 self.give_up(order, state, reason).await;
             }
         }
+    }
+
+    /// Whether the agent has a message from its command line, and nothing was typed for it.
+    pub(super) fn is_on_command_line(&self, order: u64) -> bool {
+        let open = self.deliveries.open.get(&order);
+        open.is_some_and(|open| open.message.terms.way == Way::Argument && open.delivery.enters() == 0)
     }
 
     /// Takes note of the mark that the agent shows in place of a text: some leave it there when they took the text.

@@ -63,6 +63,7 @@ impl Actor {
         self.perform_typing(actions).await;
         self.resume_deliveries(self.exit.map(|exit| exit.typed), false);
         self.end_messages().await;
+        self.end_dialog().await;
         self.record_end().await;
     }
 
@@ -80,13 +81,13 @@ impl Actor {
         else {
             return self.tell_stoppers();
         };
-        let id = self.record.start.id.clone();
+        let (id, at) = (self.record.start.id.clone(), ending.at);
+        continuity::record_so_far(&self.shared, &self.record.start, at, &self.conversation.told).await;
         let recorded = self.shared.store.run(move |store| store.session_ended(&id, &ending)).await;
         self.log_store(&recorded);
         if recorded.is_ok() {
             self.record.ending = self.unrecorded.take();
             self.request(&Request::Release);
-            let at = self.record.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
             let (told, transcript) = self.conversation.ended();
             continuity::record_end(&self.shared, &self.record.start, at, told, transcript);
             left_blocks::take_out_at_end(&self.shared, &self.record.start).await;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ostler_agents::Body;
-use ostler_core::Proof;
-use ostler_core::delivery::{Delivery, Event as News, Policy, Witness};
+use ostler_core::delivery::{Delivery, Event as News, Mode, Policy, Witness};
 use ostler_core::queue::Priority;
 use ostler_core::start_plan::Way;
+use ostler_core::{Proof, Timestamp};
 use ostler_protocol::MessageInfo;
 use ostler_screen::SafeText;
-use ostler_store::{Message, MessageState, Terms};
+use ostler_store::{Message, MessageState, Store, StoreError, Terms};
 
 use super::Actor;
 use super::ending::STORE_RETRY;
@@ -110,29 +110,41 @@ impl Actor {
 
     /// Records that nothing more is done for a message, then tells those who wait for it.
     pub(super) async fn give_up(&mut self, order: u64, state: MessageState, failure: String) {
-        let Some(open) = self.deliveries.open.get(&order) else { return };
-        let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
         let reason = failure.clone();
+        let recorded = self
+            .conclude(order, move |store, session, id, at| store.give_up(session, id, state, &reason, at));
+        if recorded.await.is_err() {
+            self.ungiven.insert(order, (state, failure));
+            self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
+        }
+    }
+
+    /// Records that a message is not wanted any more, then tells those who wait for it.
+    pub(super) async fn cancel(&mut self, order: u64) -> Result<(), StoreError> {
+        self.conclude(order, Store::cancel).await
+    }
+
+    async fn conclude(
+        &mut self,
+        order: u64,
+        record: impl FnOnce(&mut Store, &str, &str, Timestamp) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let Some(open) = self.deliveries.open.get(&order) else { return Ok(()) };
+        let (session, id, at) = (self.record.start.id.clone(), open.message.id.clone(), clock::now());
         let recorded = self
             .shared
             .store
             .run(move |store| {
-                store.give_up(&session, &id, state, &reason, at)?;
+                record(store, &session, &id, at)?;
                 store.message(&session, &id)
             })
             .await;
         self.log_store(&recorded);
-        match recorded {
-            Ok(Some(message)) => {
-                self.done_with(order, &message);
-                self.tell(&message);
-            }
-            Ok(None) => {}
-            Err(_) => {
-                self.ungiven.insert(order, (state, failure));
-                self.store_retry_at.get_or_insert(clock::steady().plus(STORE_RETRY));
-            }
+        if let Some(message) = recorded? {
+            self.done_with(order, &message);
+            self.tell(&message);
         }
+        Ok(())
     }
 
     /// Takes a message from those under way; something may still be heard of it.
@@ -189,6 +201,9 @@ impl Actor {
     fn waits_for(&self, open: &Open) -> Option<String> {
         if let Some(shut) = open.delivery.shut() {
             return Some(shut.as_str().to_owned());
+        }
+        if open.delivery.is_given() {
+            return self.situation().admits(Mode::WhenIdle).err().map(|shut| shut.as_str().to_owned());
         }
         if !open.delivery.is_waiting() {
             return None;

@@ -130,6 +130,12 @@ impl Actor {
             Because::Ledger => "ledger: every byte is in the terminal".into(),
             Because::Composer => "screen: the composer shows it".into(),
             Because::Told(by) => told(by).into(),
+            Because::WentToWork if self.is_on_command_line(order) => {
+                format!("command line: it was there; {sign}: the agent went to work")
+            }
+            Because::Echoed if self.is_on_command_line(order) => {
+                "command line: it was there; screen: it stands among what was said".into()
+            }
             Because::WentToWork => {
                 format!("screen: the composer was emptied; {sign}: the agent went to work")
             }
