@@ -20,9 +20,9 @@ use crate::stage::{CWD, HOME, prepare_home, prepare_project};
 const TIMEOUT: f64 = 90.0;
 /// Seconds a dialog is left alone.
 const HOLD: f64 = 3.0;
-/// Seconds that an agent at rest is watched: what ostler believes to be missing it types after five. Where a person
-/// answers, a message behind the prompt takes some of them.
-const AFTERMATH: [f64; 2] = [2.0, 6.0];
+/// Seconds that an agent at rest is watched: what ostler believes to be missing it types after five, of which a message
+/// behind the prompt takes some.
+const AFTERMATH: f64 = 3.0;
 /// What a user says who is not to be asked.
 const ALLOW: &str = "[policy]\ntrust = \"allow\"\nauth = \"allow\"\ndialog = \"allow\"\n";
 
@@ -54,32 +54,36 @@ pub fn run(driver: &mut Driver, job: &Job, places: &Places<'_>, tally: &mut Tall
             std::fs::create_dir_all(home().join("config"))?;
             std::fs::write(home().join("config/config.toml"), policy)?;
             let title = format!("{name}-{}", if policy.is_empty() { "asked" } else { "allowed" });
-            let prompt = message::short(job.effort.seed, index * 4 + turn, "what is to be done");
+            let prompt =
+                message::short(job.effort.seed, index * 4 + turn, "what is to be done [[say 30 words over 3s]]");
             let known = context::token(&job.effort, index * 2 + turn);
             let notes = context::write_notes(&known)?;
             let given = ["--prompt", &prompt.text, "--context", notes, "--no-beacon", "--timeout", "90"];
             let told = start_with(driver, &stage, &title, &given).map_err(|error| format!("{error:#}"));
-            let waiting = if policy.is_empty() {
-                let message = message::short(job.effort.seed, index * 4 + 2, "while it asks: y 1 2");
-                left_to_a_person(driver, &dialogs, &told, &message, tally).map(Some)
+            let second = message::short(job.effort.seed, index * 4 + 2 + turn, "behind it: y 1 2");
+            let behind = if policy.is_empty() {
+                left_to_a_person(driver, &dialogs, &told, &second, tally)
             } else {
-                let told = told.map_err(|told| anyhow!(told));
-                told.and_then(|()| answered_by_policy(driver, dialogs.len())).map(|()| None)
+                // The moment the start is over, the turn of its prompt has only begun.
+                told.map_err(|told| anyhow!(told)).and_then(|()| {
+                    let sent = send(driver, &second, 120, false)?;
+                    answered_by_policy(driver, dialogs.len()).map(|()| sent)
+                })
             };
-            let heard = waiting.and_then(|waiting| {
+            let heard = behind.and_then(|behind| {
                 await_heard(driver, &stage, &prompt, TIMEOUT)?;
-                Ok(waiting)
+                Ok(behind)
             });
             // What comes twice comes a little later.
-            let rested = heard.and_then(|waiting| await_rest(driver).map(|()| waiting));
-            driver.rest(AFTERMATH[turn]);
+            let rested = heard.and_then(|behind| await_rest(driver).map(|()| behind));
+            driver.rest(AFTERMATH);
             driver.snapshot(&title);
             played.sent.push(taken(driver, &prompt)?);
             match rested {
-                Ok(waiting) => {
+                Ok(behind) => {
                     let first = played.sent.len() - 1;
-                    played.turns.extend(waiting.is_some().then_some((first, first + 1)));
-                    played.sent.extend(waiting);
+                    played.turns.push((first, first + 1));
+                    played.sent.push(behind);
                 }
                 Err(error) => {
                     tally.failed += 1;

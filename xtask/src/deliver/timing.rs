@@ -25,13 +25,14 @@ pub fn unfolded(mut log: Vec<Entry>) -> Vec<Entry> {
 /// When the last byte of the turn went out whose first request was read at this moment.
 #[expect(clippy::float_cmp, reason = "it is the same entry")]
 pub fn turn_end(log: &[Entry], heard: f64) -> Option<f64> {
-    let (exchange, turn) = log.iter().find_map(|entry| match entry.event {
-        Event::Received { turn, .. } if entry.at == heard => Some((entry.exchange, turn)),
+    let (exchange, turn) = log.iter().find_map(|entry| match &entry.event {
+        Event::Received { turn, user, .. } if entry.at == heard => Some((entry.exchange, turn.zip(Some(user)))),
         _ => None,
     })?;
-    let same = |entry: &&Entry| match entry.event {
-        Event::Received { turn: other, .. } => {
-            entry.exchange == exchange || (turn.is_some() && turn == other)
+    // Turns are counted by conversation, and a trial may have several.
+    let same = |entry: &&Entry| match &entry.event {
+        Event::Received { turn: other, user, .. } => {
+            entry.exchange == exchange || (turn.is_some() && turn == other.zip(Some(user)))
         }
         _ => false,
     };
