@@ -150,6 +150,8 @@ fn blocks(file: &[u8]) -> Vec<Block<'_>> {
         let line = &file[at..at + length];
         // At the end of the file this may be half a line end: it must mean the same when the rest comes.
         let text = line.strip_suffix(b"\r").unwrap_or(line);
+        // Behind a last line without a line end somebody may have written on.
+        let text = open.as_ref().and_then(|open| last_line(open.id, text)).unwrap_or(text);
         match marker(text) {
             Some(Marker::Begin(id)) => {
                 open = Some(Block { id, start: at, end: at, crlf: text.len() < line.len() });
@@ -163,6 +165,12 @@ fn blocks(file: &[u8]) -> Vec<Block<'_>> {
         at += length + 1;
     }
     found
+}
+
+/// The last line of a block at the beginning of bytes.
+fn last_line<'a>(id: &str, text: &'a [u8]) -> Option<&'a [u8]> {
+    let end = format!("{OPENING}end {id} -->");
+    text.starts_with(end.as_bytes()).then(|| &text[..end.len()])
 }
 
 enum Marker<'a> {

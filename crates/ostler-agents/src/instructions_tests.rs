@@ -37,6 +37,16 @@ fn a_block_comes_at_the_end_in_the_files_own_line_ends() {
 }
 
 #[test]
+fn what_was_written_on_behind_a_block_stays() {
+    let both = after(&after("no line end", "a", "x"), "b", "y");
+    let longer = format!("{both}more\n");
+    assert_eq!(ids(longer.as_bytes()), ["a", "b"]);
+    assert_eq!(without(&without(longer.as_bytes(), "b"), "a"), b"no line endmore\n");
+    assert_eq!(without(&without(longer.as_bytes(), "a"), "b"), b"no line endmore\n");
+    assert_eq!(ids(after(&longer, "b", "z").as_bytes()), ["a", "b"]);
+}
+
+#[test]
 fn a_block_is_replaced_where_it_is() {
     let before = "top\n<!-- ostler:begin a -->\r\nold\r\n<!-- ostler:end a -->\r\nbottom";
     let expected = "top\n<!-- ostler:begin a -->\r\nnew\r\nlines\r\n<!-- ostler:end a -->\r\nbottom";

@@ -180,16 +180,30 @@ impl Delivery {
         let (stage, attempts, enters) = match last {
             Some((Write::Body, true)) => (looking, attempts, enters),
             // A write that was not done may still arrive: what stands in the composer then is ours.
-            None | Some((Write::Body, false)) => (waiting, attempts, enters),
+            None | Some((Write::Body | Write::Interrupt, false)) => (waiting, attempts, enters),
             Some((Write::Enter, true)) => (confirming, attempts, enters),
             // This one was not pressed, but one before it was: the agent may have taken the text.
             Some((Write::Enter, false)) if enters > 1 => (confirming, attempts, enters - 1),
             Some((Write::Enter, false)) => (looking, attempts, enters.saturating_sub(1)),
             Some((Write::Clear, _)) => (Stage::Clearing { typed: Some(now) }, attempts, enters),
-            Some((Write::Interrupt, _)) => (Stage::Interrupting { typed: Some(now) }, attempts, enters),
+            Some((Write::Interrupt, true)) => (Stage::Interrupting { typed: Some(now) }, attempts, enters),
         };
         let counted = matches!(last, Some((Write::Body, false)));
-        Self { stage, attempts, enters, proof, counted, ..Self::new(mode, policy) }
+        // Once more, the same key may mean something else.
+        let interrupted = matches!(last, Some((Write::Interrupt, true)));
+        Self { stage, attempts, enters, proof, interrupted, counted, ..Self::new(mode, policy) }
+    }
+
+    /// It is not typed into a turn, whoever would keep it: it would not mean the same there.
+    pub fn wait_for_rest(&mut self) {
+        if self.mode == Mode::Queue {
+            self.mode = Mode::WhenIdle;
+        }
+    }
+
+    /// When it may be typed.
+    pub fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// Goes on with other times.

@@ -195,12 +195,19 @@ impl Detector {
     /// Moments of another daemon's clock mean nothing here: what is remembered is as old as this detector.
     pub fn recovered(settings: Settings, expectations: Expectations, memory: Memory, now: Timestamp) -> Self {
         let Memory { verdict, ready, claim, hooks, transcript } = memory;
+        // It went to work since it said that it rests, and has yet to tell, or nobody has heard it.
+        let outdated = verdict.state == State::Working;
+        let rested = |claim: &At<Claim>| matches!(claim.what, Claim::Idle | Claim::Done);
+        let record = |record: TurnRecord| {
+            let record = record.learnt(now);
+            if outdated { record.without_end() } else { record }
+        };
         Self {
             ready,
             sight: Sight::Remembered { until: now.plus(millis(settings.silence_ms)) },
-            claim: claim.map(|claim| At { at: now, ..claim }),
-            hooks: hooks.learnt(now),
-            transcript: transcript.learnt(now),
+            claim: claim.filter(|claim| !(outdated && rested(claim))).map(|claim| At { at: now, ..claim }),
+            hooks: record(hooks),
+            transcript: record(transcript),
             verdict: Verdict { since: now, ..verdict },
             ..Self::new(settings, expectations, now)
         }

@@ -2,7 +2,9 @@
 //!
 //! A dialog's default may be the row that ends the program, and a key may come before the dialog listens. So the
 //! wanted row is selected, seen to be selected, and only then Enter is pressed; every key is a write of its own, and
-//! each is followed by a look. What does not go as expected is left to a person.
+//! each is followed by a look. The terminal is asked before an answer whether the program has read everything: a key that
+//! waits there, of this daemon or an earlier one, is an answer already, and a second would go to whatever comes next. What
+//! does not go as expected is left to a person.
 
 mod consent;
 
@@ -76,6 +78,8 @@ pub enum Press {
 pub enum Action {
     /// Press a key.
     Press(Press),
+    /// Ask the terminal how much the program has not read yet, and come back with [`Dialog::inspected`].
+    Inspect,
     /// It is answered, and gone.
     Answered,
     /// A person has to see to it.
@@ -106,10 +110,27 @@ impl Reason {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    Settling { since: Timestamp },
-    Selecting { pressed: Timestamp, from: u16, tries: u32 },
-    Convinced { since: Timestamp },
-    Answering { pressed: Timestamp, tries: u32 },
+    Settling {
+        since: Timestamp,
+    },
+    Selecting {
+        pressed: Timestamp,
+        from: u16,
+        tries: u32,
+    },
+    Convinced {
+        since: Timestamp,
+    },
+    /// The terminal is asked whether everything was read.
+    Asking {
+        since: Timestamp,
+        press: Press,
+        tries: u32,
+    },
+    Answering {
+        pressed: Timestamp,
+        tries: u32,
+    },
     Over,
 }
 
@@ -191,6 +212,15 @@ impl Dialog {
                 }
                 self.answer(Press::Enter, 1, now)
             }
+            (Stage::Asking { press: Press::Enter, .. }, Sight::Rows { wanted, selected })
+                if wanted.is_none() || wanted != selected =>
+            {
+                self.select(sight, now)
+            }
+            (Stage::Asking { since, .. }, _) if now < since.plus(PATIENCE) => {
+                self.until(since.plus(PATIENCE))
+            }
+            (Stage::Asking { press, tries, .. }, _) => self.answer(press, tries, now),
             (Stage::Answering { pressed, .. }, _) if now < pressed.plus(FAREWELL) => {
                 self.until(pressed.plus(FAREWELL))
             }
@@ -236,7 +266,33 @@ impl Dialog {
         self.press(if wanted > from { Press::Down } else { Press::Up })
     }
 
+    /// Answers, if the program has read everything that was typed before.
+    #[expect(clippy::unnecessary_wraps, reason = "every step says what to do, if anything")]
     fn answer(&mut self, press: Press, tries: u32, now: Timestamp) -> Option<Action> {
+        self.stage = Stage::Asking { since: now, press, tries };
+        self.deadline = Some(now.plus(PATIENCE));
+        Some(Action::Inspect)
+    }
+
+    /// The answer of the terminal came while the screen was being drawn: it is asked again at the next look.
+    pub fn ask_again(&mut self) {
+        if let Stage::Asking { since, .. } = &mut self.stage {
+            *since = Timestamp(0);
+        }
+    }
+
+    /// Takes in how many bytes the program has not read yet, and what the screen shows now.
+    #[must_use]
+    pub fn inspected(&mut self, unread: u32, sight: Sight, now: Timestamp) -> Option<Action> {
+        let Stage::Asking { press, tries, .. } = self.stage else { return None };
+        let right = match sight {
+            Sight::Gone => false,
+            Sight::Plain => press == Press::Answer,
+            Sight::Rows { wanted, selected } => wanted.is_some() && wanted == selected,
+        };
+        if unread > 0 || !right {
+            return self.look(sight, now);
+        }
         self.stage = Stage::Answering { pressed: now, tries };
         self.deadline = Some(now.plus(FAREWELL));
         self.press(press)
@@ -270,10 +326,30 @@ mod tests {
 
     fn play(table: &[(u64, Sight)]) -> Vec<(u64, Action)> {
         let mut dialog = Dialog::new(Timestamp(0));
-        table
-            .iter()
-            .filter_map(|(at, sight)| dialog.look(*sight, Timestamp(*at)).map(|action| (*at, action)))
-            .collect()
+        let mut act = |at: u64, sight: Sight| match dialog.look(sight, Timestamp(at))? {
+            Action::Inspect => dialog.inspected(0, sight, Timestamp(at)),
+            action => Some(action),
+        };
+        table.iter().filter_map(|(at, sight)| act(*at, *sight).map(|action| (*at, action))).collect()
+    }
+
+    #[test]
+    fn nothing_is_pressed_while_an_answer_waits_to_be_read() {
+        let mut dialog = Dialog::new(Timestamp(0));
+        let (sight, at) = (rows(3, 3), Timestamp);
+        assert_eq!(dialog.look(sight, at(400)), None);
+        assert_eq!(dialog.look(sight, at(650)), Some(Action::Inspect));
+        // An earlier daemon pressed it, and the program hangs.
+        assert_eq!(dialog.inspected(1, sight, at(651)), None);
+        assert_eq!(dialog.deadline(), Some(at(2_150)));
+        assert_eq!(dialog.look(sight, at(2_150)), Some(Action::Inspect));
+        assert_eq!(dialog.inspected(0, sight, at(2_151)), Some(ENTER));
+        // The next one is not pressed before that one is read either.
+        assert_eq!(dialog.look(sight, at(6_151)), Some(Action::Inspect));
+        assert_eq!(dialog.inspected(1, sight, at(6_152)), None);
+        assert_eq!(dialog.inspected(0, rows(3, 4), at(6_153)), Some(Action::Press(Press::Up)), "it moved");
+        assert_eq!(dialog.look(Sight::Gone, at(6_500)), Some(Action::Answered));
+        assert_eq!(dialog.inspected(0, sight, at(6_501)), None, "late news");
     }
 
     const DOWN: Action = Action::Press(Press::Down);

@@ -54,8 +54,11 @@ pub fn run(driver: &mut Driver, job: &Job, places: &Places<'_>, tally: &mut Tall
             std::fs::create_dir_all(home().join("config"))?;
             std::fs::write(home().join("config/config.toml"), policy)?;
             let title = format!("{name}-{}", if policy.is_empty() { "asked" } else { "allowed" });
-            let prompt =
-                message::short(job.effort.seed, index * 4 + turn, "what is to be done [[say 30 words over 3s]]");
+            let prompt = message::short(
+                job.effort.seed,
+                index * 4 + turn,
+                "what is to be done [[say 30 words over 3s]]",
+            );
             let known = context::token(&job.effort, index * 2 + turn);
             let notes = context::write_notes(&known)?;
             let given = ["--prompt", &prompt.text, "--context", notes, "--no-beacon", "--timeout", "90"];

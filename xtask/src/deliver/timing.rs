@@ -26,7 +26,9 @@ pub fn unfolded(mut log: Vec<Entry>) -> Vec<Entry> {
 #[expect(clippy::float_cmp, reason = "it is the same entry")]
 pub fn turn_end(log: &[Entry], heard: f64) -> Option<f64> {
     let (exchange, turn) = log.iter().find_map(|entry| match &entry.event {
-        Event::Received { turn, user, .. } if entry.at == heard => Some((entry.exchange, turn.zip(Some(user)))),
+        Event::Received { turn, user, .. } if entry.at == heard => {
+            Some((entry.exchange, turn.zip(Some(user))))
+        }
         _ => None,
     })?;
     // Turns are counted by conversation, and a trial may have several.

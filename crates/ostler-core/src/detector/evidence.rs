@@ -216,6 +216,11 @@ impl TurnRecord {
             background: self.background,
         }
     }
+
+    /// The same, of which it is not known any more that the turn is over.
+    pub(super) fn without_end(self) -> Self {
+        Self { open: self.open.filter(|open| open.what), ..self }
+    }
 }
 
 /// When output came.

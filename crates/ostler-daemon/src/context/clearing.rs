@@ -1,7 +1,10 @@
 //! Forgetting what is known of a project, and what is in its instructions files.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
+use ostler_agents::instructions::ids;
 use ostler_protocol::{ClearedFile, ClearedInfo, ContextPlace, ErrorKind, Problem, Response};
 use ostler_store::{Session, Store, StoreError};
 
@@ -12,6 +15,9 @@ use crate::registry::Shared;
 use crate::runs::trouble;
 use crate::session::store_problem;
 use crate::{continuity, left_blocks};
+
+/// How much of a file behind a link is looked at.
+const MAX_FILE: u64 = 2 << 20;
 
 /// Answers `ostler context clear`.
 pub(crate) async fn clear(shared: &Shared, place: ContextPlace, records: bool) -> Result<Response, Problem> {
@@ -58,13 +64,22 @@ impl Cleared {
             Ok(removed) => self.files.push(shown(removed.blocks, removed.deleted, None)),
             Err(error) => {
                 // Nothing was ever written through a link; but what is one now may have been a file.
-                if !matches!(error, InstructionsError::Link(_)) {
+                if !matches!(error, InstructionsError::Link(_)) || has_blocks(&file.path()) {
                     self.files.push(shown(0, false, Some(error.to_string())));
                 }
                 self.unchanged.push(name);
             }
         }
     }
+}
+
+/// Whether there is a block of ours behind a path, whatever leads there.
+fn has_blocks(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let mut bytes = Vec::new();
+    let file = if is_file { File::open(path).ok() } else { None };
+    let read = file.is_some_and(|file| file.take(MAX_FILE).read_to_end(&mut bytes).is_ok());
+    read && !ids(&bytes).is_empty()
 }
 
 /// Nothing waits for the sessions of a project any more; returns how much did. What is in files that could not be

@@ -55,6 +55,10 @@ impl Open {
     pub(super) fn learn(&mut self, input: &Input) {
         let plain = self.plain.as_str();
         let typed = if self.message.terms.command { plain.into() } else { input.literally(plain) };
+        // Kept for after a turn, the guard may be trimmed off, and the text be run as a command.
+        if typed != plain {
+            self.delivery.wait_for_rest();
+        }
         self.text = SafeText::new(&typed);
         self.body = Body::new(&typed).marked(self.message.mark.clone());
     }
@@ -242,7 +246,7 @@ impl Deliveries {
         self.open.values().filter(typed).map(move |open| Waiting {
             order: open.message.seq,
             priority: open.message.terms.priority,
-            mode: open.message.terms.mode,
+            mode: open.delivery.mode(),
             since: open.message.created,
             expires: open.message.terms.expires,
             paused: open.delivery.is_paused(steady),

@@ -41,6 +41,20 @@ fn after_a_crash_an_enter_before_the_last_one_counts() {
 }
 
 #[test]
+fn after_a_crash_a_turn_is_not_interrupted_again() {
+    let resume = |done| {
+        let last = Some((Write::Interrupt, done));
+        let progress = Progress { attempts: 0, enters: 0, proof: Proof::Queued, last };
+        Delivery::resumed(Mode::Interrupt, policy(), progress, Timestamp(0))
+    };
+    let work = view(State::Working, Sight::Empty);
+    // The key is in the terminal: once more it may mean something else.
+    let moments = [(0, Event::Looked, work), (20_000, Event::Looked, work), (40_000, Event::Looked, work)];
+    assert_eq!(play(&mut resume(true), &moments), []);
+    assert_eq!(play(&mut resume(false), &moments[..1]), [(0, Action::Type(Write::Interrupt))]);
+}
+
+#[test]
 fn an_enter_that_could_not_be_recorded_is_thought_over_again() {
     let mut delivery = written();
     let (ours, dialog) = (view(State::Idle, Sight::Ours), view(State::Blocked, Sight::Hidden));

@@ -110,6 +110,19 @@ fn what_was_asked_while_something_else_is_typed_is_asked_again() {
 }
 
 #[test]
+fn what_would_be_a_command_in_a_turn_waits_for_its_end() {
+    let work = view(State::Working, Sight::Empty);
+    let mut delivery = Delivery::new(Mode::Queue, policy());
+    delivery.wait_for_rest();
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, work)]), []);
+    let idle = view(State::Idle, Sight::Empty);
+    assert_eq!(play(&mut delivery, &[(300, Event::Looked, idle)]), [(300, Action::Inspect)]);
+    let mut now = Delivery::new(Mode::Now, policy());
+    now.wait_for_rest();
+    assert_eq!(play(&mut now, &[(0, Event::Looked, work)]), [(0, Action::Inspect)], "who insists, insists");
+}
+
+#[test]
 fn an_interrupt_stops_the_turn_once_and_waits_for_rest() {
     let mut delivery = Delivery::new(Mode::Interrupt, policy());
     let work = view(State::Working, Sight::Empty);

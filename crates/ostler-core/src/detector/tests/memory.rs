@@ -52,6 +52,12 @@ fn the_next_daemon_takes_over_what_was_known() {
          1020 claim idle -> blocked/trust
          1040 read blocked/trust -> blocked/trust",
     );
+    // Word that it rests is older than its going to work, of which it had yet to tell.
+    for rested in ["100 hook prompt\n 200 hook stop -> idle", "100 claim working\n 200 claim done -> idle"] {
+        let script =
+            "1000 enter -> working\n 1020 restart -> working\n 1030 out\n 1060 read working -> working";
+        play(SPEAKS, &format!("{rested}\n {script}\n 1100 tick -> working\n 9000 read idle\n 9350 -> idle"));
+    }
     // Nothing comes to look at.
     play(
         KNOWN,

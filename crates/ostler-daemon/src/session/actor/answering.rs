@@ -6,6 +6,7 @@ use ostler_core::dialog::{
     Action, Circumstances, Consent, Dialog, Doubt, Known, Policy, Press, Sight, Witness, consent,
 };
 use ostler_core::{State, Timestamp};
+use ostler_hold::wire::Request;
 use ostler_store::NewEvent;
 use regex::Regex;
 use serde_json::json;
@@ -97,8 +98,29 @@ impl Actor {
         let Some(mut answering) = self.answering.take() else { return };
         let sight = self.dialog_sight(&answering);
         let action = answering.dialog.look(sight, now);
+        self.act_on_dialog(answering, action).await;
+    }
+
+    /// The holder told how much of what was typed the program has not read.
+    pub(super) async fn inspected_for_dialog(&mut self, unread: u32) {
+        let Some(mut answering) = self.answering.take() else { return };
+        if !self.observer.is_current() {
+            answering.dialog.ask_again();
+            self.answering = Some(answering);
+            return;
+        }
+        let sight = self.dialog_sight(&answering);
+        let action = answering.dialog.inspected(unread, sight, clock::steady());
+        self.act_on_dialog(answering, action).await;
+    }
+
+    async fn act_on_dialog(&mut self, answering: Answering, action: Option<Action>) {
         let press = match action {
             Some(Action::Press(press)) => Some(press),
+            Some(Action::Inspect) => {
+                self.request(&Request::Query);
+                None
+            }
             Some(Action::Leave(reason)) => {
                 let details = json!({ "rule": answering.intent.rule(), "reason": reason.as_str() });
                 self.tell_dialog("dialog.left", details).await;

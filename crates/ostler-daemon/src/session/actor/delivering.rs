@@ -224,6 +224,7 @@ impl Actor {
 
     /// The holder told about its terminal.
     pub(super) async fn on_inspected(&mut self, cooked: bool, pending: u32, foreground: u32) {
+        self.inspected_for_dialog(pending).await;
         if let Some(order) = self.deliveries.inspecting.take() {
             self.deliveries.taken = self.is_key_driven(foreground).await;
             self.deliver(Some((order, News::Inspected { cooked, pending }))).await;
