@@ -173,8 +173,11 @@ fn clearing_takes_out_what_is_ours_and_nothing_else() {
     fs::write(lab.file("elsewhere.md"), block("s-1")).unwrap();
     symlink("elsewhere.md", lab.file("GEMINI.md")).unwrap();
     lab.run(&["save", "stays"]).ok();
-    let said = lab.run(&["clear"]).ok();
+    let done = lab.run(&["clear"]);
     let project = lab.project.display();
+    // Nobody writes through a link; but whoever made it should know what is behind it.
+    assert!(done.code == 1 && done.out.contains("GEMINI.md") && done.out.contains("link"), "{done:?}");
+    let said = done.out;
     assert!(said.contains(&format!("took 1 block out of {project}/AGENTS.md\n")), "{said}");
     assert!(
         said.contains(&format!("removed {project}/CLAUDE.md, which ostler had made (2 blocks)\n")),
@@ -183,6 +186,7 @@ fn clearing_takes_out_what_is_ours_and_nothing_else() {
     assert_eq!(fs::read_to_string(lab.file("AGENTS.md")).unwrap(), mine);
     assert!(!lab.file("CLAUDE.md").exists());
     assert_eq!(fs::read_to_string(lab.file("elsewhere.md")).unwrap(), block("s-1"));
+    fs::write(lab.file("elsewhere.md"), "").unwrap();
     assert_eq!(lab.run(&["clear"]).ok(), format!("there was nothing to clear in {project}\n"));
     assert_eq!(lab.records().len(), 1);
 
