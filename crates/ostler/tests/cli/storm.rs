@@ -114,7 +114,10 @@ fn play(lab: &Lab, scenario: &Scenario) {
         let Ok(state) = serde_json::from_str::<Value>(&state.out) else { continue };
         match state["state"].as_str() {
             Some("blocked") => answer(lab, scenario, &state["kind"]),
-            Some("idle") if std::mem::take(&mut draft) => lab.press(&scenario.name, "\x15"),
+            // It may have died since.
+            Some("idle") if std::mem::take(&mut draft) => {
+                lab.run(&["send", &scenario.name, "--raw", "\x15"]);
+            }
             _ => {}
         }
     }
