@@ -65,7 +65,8 @@ const WORDS: [&str; 14] = [
 
 impl Scenario {
     pub(super) fn new(seed: u64, index: u64) -> Self {
-        let mut random = Random((seed + index).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        // Neighbouring seeds share no scenario.
+        let mut random = Random(((seed << 32) ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         for _ in 0..8 {
             random.next();
         }
