@@ -249,14 +249,11 @@ impl Delivery {
         matches!(self.stage, Stage::Given(Given { way: Way::Hook, .. }))
     }
 
-    /// It pauses after an attempt that failed.
-    pub fn is_paused(&self, now: Timestamp) -> bool {
-        matches!(self.stage, Stage::Waiting { not_before } if now < not_before)
-    }
-
-    /// It waits for a composer that was never seen, or that another program hides; [`Mode::Now`] does not.
-    pub fn waits_for_sight(&self) -> bool {
-        self.mode != Mode::Now && matches!(self.shut, Some(Shut::Unrecognised | Shut::Taken))
+    /// It pauses after an attempt that failed, or waits for a composer that was never seen, or that another program
+    /// hides, as [`Mode::Now`] does not.
+    pub fn is_held_up(&self, now: Timestamp) -> bool {
+        let unseen = self.mode != Mode::Now && matches!(self.shut, Some(Shut::Unrecognised | Shut::Taken));
+        unseen || matches!(self.stage, Stage::Waiting { not_before } if now < not_before)
     }
 
     /// Its text is in the terminal, and was not seen yet.

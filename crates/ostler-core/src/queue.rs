@@ -2,9 +2,9 @@
 //!
 //! A higher class goes first, but waiting counts: a message climbs one class with every [`PATIENCE`], so that none
 //! waits for ever behind others that keep coming. Only what an agent has to know from the start is never overtaken:
-//! there is little of it, and the rest makes sense behind it. Within a class the order of arrival holds, also while one
-//! that was missed pauses before it is typed again: the next may not make sense without it. A message whose gate is shut
-//! does not hold up others.
+//! there is little of it, and the rest makes sense behind it. Within a class the order of arrival holds, also while the
+//! first is held up by itself (a pause, a composer that is not to be seen): the next may not make sense without it. A
+//! message whose gate is shut does not hold up others.
 
 use std::time::Duration;
 
@@ -65,25 +65,25 @@ pub struct Waiting {
     pub since: Timestamp,
     /// When it is of no use any more.
     pub expires: Option<Timestamp>,
-    /// It pauses after an attempt that failed.
-    pub paused: bool,
-    /// Its composer keeps it from being typed, and would not keep one that is typed without seeing that.
-    pub unseen: bool,
+    /// It pauses after an attempt that failed, or waits for a composer to be seen: all could be typed but this one.
+    pub held_up: bool,
 }
 
 /// The message to take in hand, if one can be: of those that may be typed now, the most urgent; else the most urgent.
 pub fn next(waiting: &[Waiting], situation: Situation, now: Timestamp) -> Option<u64> {
     let key = |message: &&Waiting| {
-        let admitted = !message.unseen && may(message.mode, situation);
+        let admitted = may(message.mode, situation);
         let rank = message.priority.rank(now.since(message.since));
         (admitted, rank, std::cmp::Reverse(message.order))
     };
     let first = waiting.iter().max_by_key(key)?;
-    // Whoever cannot wait for an agent at rest cannot wait for a pause either.
+    // Whoever cannot wait for an agent at rest cannot wait for another message either.
     let hurried = |message: &&Waiting| {
-        matches!(message.mode, Mode::Now | Mode::Interrupt) && !message.paused && may(message.mode, situation)
+        matches!(message.mode, Mode::Now | Mode::Interrupt)
+            && !message.held_up
+            && may(message.mode, situation)
     };
-    let instead = waiting.iter().filter(hurried).max_by_key(key).filter(|_| first.paused);
+    let instead = waiting.iter().filter(hurried).max_by_key(key).filter(|_| first.held_up);
     Some(instead.unwrap_or(first).order)
 }
 
@@ -113,7 +113,7 @@ mod tests {
 
     fn message(order: u64, priority: Priority, mode: Mode, since: u64) -> Waiting {
         let since = Timestamp(since);
-        Waiting { order, priority, mode, since, expires: None, paused: false, unseen: false }
+        Waiting { order, priority, mode, since, expires: None, held_up: false }
     }
 
     #[test]
@@ -153,30 +153,23 @@ mod tests {
         ];
         assert_eq!(next(&waiting, situation(State::Idle), Timestamp(hour)), Some(3));
         assert_eq!(next(&waiting[..2], situation(State::Idle), Timestamp(hour)), Some(2));
-        // Nor do they pass it while it pauses, and makes ready for another try.
-        let paused = Waiting { paused: true, ..waiting[2] };
-        assert_eq!(next(&[waiting[1], paused, waiting[3]], situation(State::Idle), Timestamp(hour)), Some(3));
+        // Nor do they pass it while it is held up.
+        let held = Waiting { held_up: true, ..waiting[2] };
+        assert_eq!(next(&[waiting[1], held, waiting[3]], situation(State::Idle), Timestamp(hour)), Some(3));
     }
 
     #[test]
-    fn a_pause_changes_no_order_but_for_those_who_cannot_wait() {
-        let paused = Waiting { paused: true, ..message(1, Priority::Normal, Mode::WhenIdle, 0) };
+    fn order_holds_behind_one_that_is_held_up_but_for_those_who_cannot_wait() {
+        let held = Waiting { held_up: true, ..message(1, Priority::Normal, Mode::WhenIdle, 0) };
         let next_one = message(2, Priority::Normal, Mode::WhenIdle, 0);
         let hurried = message(3, Priority::Low, Mode::Now, 0);
         let idle = situation(State::Idle);
-        assert_eq!(next(&[paused, next_one], idle, Timestamp(0)), Some(1));
-        assert_eq!(next(&[paused, next_one, hurried], idle, Timestamp(0)), Some(3));
+        assert_eq!(next(&[held, next_one], idle, Timestamp(0)), Some(1));
+        assert_eq!(next(&[held, next_one, hurried], idle, Timestamp(0)), Some(3));
         assert_eq!(next(&[next_one, hurried], idle, Timestamp(0)), Some(2));
-        let paused_too = Waiting { paused: true, ..hurried };
-        assert_eq!(next(&[paused, paused_too], idle, Timestamp(0)), Some(1));
-    }
-
-    #[test]
-    fn one_that_is_typed_without_seeing_a_composer_passes_those_that_wait_for_it() {
-        let waits = Waiting { unseen: true, ..message(1, Priority::Startup, Mode::WhenIdle, 0) };
-        let blind = message(2, Priority::Low, Mode::Now, 0);
-        assert_eq!(next(&[waits, blind], situation(State::Idle), Timestamp(0)), Some(2));
-        assert_eq!(next(&[waits], situation(State::Idle), Timestamp(0)), Some(1));
+        let both = [held, Waiting { held_up: true, ..hurried }];
+        assert_eq!(next(&both, idle, Timestamp(0)), Some(1));
+        assert_eq!(next(&[held, hurried], situation(State::Blocked), Timestamp(0)), Some(1));
     }
 
     #[test]
@@ -189,8 +182,8 @@ mod tests {
         assert_eq!(next(&waiting, situation(State::Working), Timestamp(0)), Some(2));
         assert_eq!(next(&waiting[..1], situation(State::Working), Timestamp(0)), Some(1));
         assert_eq!(next(&waiting[1..], situation(State::Blocked), Timestamp(0)), Some(2));
-        let paused = Waiting { paused: true, ..waiting[1] };
-        assert_eq!(next(&[waiting[0], paused], situation(State::Idle), Timestamp(0)), Some(1));
+        let held = Waiting { held_up: true, ..waiting[1] };
+        assert_eq!(next(&[waiting[0], held], situation(State::Idle), Timestamp(0)), Some(1));
     }
 
     #[test]

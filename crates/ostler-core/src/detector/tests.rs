@@ -1,11 +1,12 @@
 //! Scripts of the form `milliseconds event -> state`, one line each; what falls due between two lines happens in
 //! its moment. Without an event a line only looks. See [`Stage::event`] for the words.
 
+mod claim;
 mod memory;
 mod properties;
+mod record;
 mod screen;
 mod signs;
-mod word;
 
 use super::*;
 use crate::Failure;

@@ -249,8 +249,7 @@ impl Deliveries {
             mode: open.delivery.mode(),
             since: open.message.created,
             expires: open.message.terms.expires,
-            paused: open.delivery.is_paused(steady),
-            unseen: open.delivery.waits_for_sight(),
+            held_up: open.delivery.is_held_up(steady),
         })
     }
 
