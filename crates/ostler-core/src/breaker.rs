@@ -30,7 +30,7 @@ pub use choice::{Breakers, Choice, Key, Shut, Stored};
 pub use evidence::{Evidence, Limit, Reason};
 pub use sides::{News, Probes, Side};
 
-use crate::Timestamp;
+use crate::Wall;
 
 /// No provider is shut out for longer, whatever it says.
 const MAX_OPEN: Duration = Duration::from_hours(8 * 24);
@@ -76,9 +76,9 @@ pub enum State {
     /// The provider is left alone.
     Open {
         /// When it was opened.
-        since: Timestamp,
+        since: Wall,
         /// Until then.
-        until: Timestamp,
+        until: Wall,
         /// Why.
         reason: Reason,
         /// How often it was opened before, without a success between.
@@ -89,11 +89,11 @@ pub enum State {
         /// The one probe that is let through.
         probe: ProbeId,
         /// When it was let through.
-        since: Timestamp,
+        since: Wall,
         /// When it counts as lost.
-        expires: Timestamp,
+        expires: Wall,
         /// When the breaker was opened.
-        opened: Timestamp,
+        opened: Wall,
         /// Why.
         reason: Reason,
         /// How often it was opened before, without a success between.
@@ -111,7 +111,7 @@ pub enum Admission {
     /// Use another one.
     Refused {
         /// When to ask again.
-        until: Timestamp,
+        until: Wall,
         /// Why.
         reason: Reason,
     },
@@ -139,7 +139,7 @@ impl Breaker {
     }
 
     /// When it has something else to say, if nothing happens.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Wall> {
         match self.state {
             State::Closed => None,
             State::Open { until, .. } => Some(until),
@@ -148,7 +148,7 @@ impl Breaker {
     }
 
     /// What [`Self::admit`] would say. A probe has no number yet.
-    pub fn would_admit(&self, now: Timestamp) -> Admission {
+    pub fn would_admit(&self, now: Wall) -> Admission {
         match self.state {
             State::Closed => Admission::Free,
             State::Open { until, reason, .. } | State::HalfOpen { expires: until, reason, .. }
@@ -162,7 +162,7 @@ impl Breaker {
 
     /// Lets somebody use the provider, or refuses. Whoever gets a probe tells what became of it.
     #[must_use]
-    pub fn admit(&mut self, settings: &Settings, now: Timestamp) -> Admission {
+    pub fn admit(&mut self, settings: &Settings, now: Wall) -> Admission {
         let admission = self.would_admit(now);
         let (opened, reason, rung) = match self.state {
             State::Closed => return admission,
@@ -178,7 +178,7 @@ impl Breaker {
     }
 
     /// Gives a probe more time: its agent is at work.
-    pub fn renew(&mut self, of: ProbeId, settings: &Settings, now: Timestamp) {
+    pub fn renew(&mut self, of: ProbeId, settings: &Settings, now: Wall) {
         if let State::HalfOpen { probe, expires, .. } = &mut self.state
             && *probe == of
         {
@@ -187,7 +187,7 @@ impl Breaker {
     }
 
     /// Takes a probe back of which nothing became: the next one may go at once.
-    pub fn release(&mut self, of: ProbeId, now: Timestamp) {
+    pub fn release(&mut self, of: ProbeId, now: Wall) {
         if let State::HalfOpen { probe, opened, reason, rung, .. } = self.state
             && probe == of
         {
@@ -200,10 +200,10 @@ impl Breaker {
     pub fn failed(
         &mut self,
         evidence: &Evidence,
-        until: Option<Timestamp>,
+        until: Option<Wall>,
         probe: Option<ProbeId>,
         settings: &Settings,
-        now: Timestamp,
+        now: Wall,
     ) {
         let Some(reason) = evidence.reason() else { return };
         // A login does not get better at the end of an hour.
@@ -231,7 +231,7 @@ impl Breaker {
     }
 
     /// Takes in that the provider did what it was asked. `began` is when it was asked.
-    pub fn succeeded(&mut self, began: Timestamp) {
+    pub fn succeeded(&mut self, began: Wall) {
         let opened = match self.state {
             State::Closed => return,
             State::Open { since, .. } => since,
@@ -249,5 +249,4 @@ impl Breaker {
 }
 
 #[cfg(test)]
-#[path = "breaker_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::Wall;
 
 /// Longest summary that is kept, in bytes.
 const SUMMARY: usize = 4 << 10;
@@ -21,7 +21,7 @@ pub struct Record {
     /// The root of the project.
     pub project: String,
     /// When it was made.
-    pub at: Timestamp,
+    pub at: Wall,
     /// Who made it.
     pub source: Source,
     /// Name of the session it is about.

@@ -13,7 +13,8 @@
 //!   is it typed again;
 //! - anything else is *uncertain*, and said so: typing again could deliver it twice.
 //!
-//! Every write is an intent first: the shell records it, then performs it. After a crash the record says which write
+//! Every write is an intent first: whoever drives the delivery copies it, steps it, and keeps the step only if the intent
+//! is recorded; then the write is made. After a crash the record says which write
 //! was the last, the holder's ledger whether it was done, and [`Delivery::resumed`] goes on from there.
 
 mod body;
@@ -29,30 +30,30 @@ pub use terms::{Action, Because, Event, Mode, Sight, Up, View, Witness, Write};
 
 use self::policy::backoff;
 use crate::start_plan::Way;
-use crate::{Proof, Timestamp};
+use crate::{Proof, Steady};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The agent has it from its start, or will ask for it; nothing is typed unless it turns out that it has not.
     Given(Given),
     /// Nothing of it is in the terminal.
-    Waiting { not_before: Timestamp },
+    Waiting { not_before: Steady },
     /// The terminal is being looked at before the text is typed.
     Checking,
     /// The keys that stop a turn are on their way, or work.
-    Interrupting { typed: Option<Timestamp> },
+    Interrupting { typed: Option<Steady> },
     /// The text is on its way.
     Writing,
     /// It is in the terminal, and not seen.
-    Looking { since: Timestamp, inspecting: bool },
+    Looking { since: Steady, inspecting: bool },
     /// It is seen.
-    Seen { enter_at: Timestamp },
+    Seen { enter_at: Steady },
     /// Enter is on its way.
     Entering,
     /// Enter is in the terminal.
-    Confirming { since: Timestamp, at_work: Option<Timestamp> },
+    Confirming { since: Steady, at_work: Option<Steady> },
     /// The composer is being emptied.
-    Clearing { typed: Option<Timestamp> },
+    Clearing { typed: Option<Steady> },
     /// Over.
     Done,
 }
@@ -62,25 +63,15 @@ enum Stage {
 struct Given {
     way: Way,
     /// Since when the agent rests.
-    idle: Option<Timestamp>,
+    idle: Option<Steady>,
     /// When it was first seen among what was said: it is not typed again, wherever that went.
-    echoed: Option<Timestamp>,
+    echoed: Option<Steady>,
 }
 
 impl Given {
     fn new(way: Way) -> Self {
         Self { way, idle: None, echoed: None }
     }
-}
-
-/// Where a delivery stands, and what it has counted.
-#[derive(Debug, Clone, Copy)]
-struct Footing {
-    stage: Stage,
-    attempts: u32,
-    enters: u32,
-    counted: bool,
-    interrupted: bool,
 }
 
 /// What the record has of a delivery.
@@ -107,7 +98,7 @@ pub struct Delivery {
     proof: Proof,
     /// Why nothing is typed.
     shut: Option<Shut>,
-    deadline: Option<Timestamp>,
+    deadline: Option<Steady>,
     interrupted: bool,
     /// The next typing of the text is one that was counted before a crash.
     counted: bool,
@@ -118,11 +109,9 @@ pub struct Delivery {
     /// The agent's composer was never seen: the text is typed without.
     blind: bool,
     /// When somebody else was last waited for: a dialog, or a person.
-    held_up: Timestamp,
+    held_up: Steady,
     /// When its text was last seen in the composer behind its Enter.
-    stood: Timestamp,
-    /// Where it stood before the last write.
-    before: Option<Footing>,
+    stood: Steady,
 }
 
 impl Delivery {
@@ -131,7 +120,7 @@ impl Delivery {
         Self {
             mode,
             policy,
-            stage: Stage::Waiting { not_before: Timestamp(0) },
+            stage: Stage::Waiting { not_before: Steady(0) },
             attempts: 0,
             enters: 0,
             proof: Proof::Queued,
@@ -142,9 +131,8 @@ impl Delivery {
             command: false,
             unwatched: false,
             blind: false,
-            held_up: Timestamp(0),
-            stood: Timestamp(0),
-            before: None,
+            held_up: Steady(0),
+            stood: Steady(0),
         }
     }
 
@@ -172,9 +160,9 @@ impl Delivery {
     }
 
     /// A message that another daemon had in hand.
-    pub fn resumed(mode: Mode, policy: Policy, progress: Progress, now: Timestamp) -> Self {
+    pub fn resumed(mode: Mode, policy: Policy, progress: Progress, now: Steady) -> Self {
         let Progress { attempts, enters, proof, last } = progress;
-        let waiting = Stage::Waiting { not_before: Timestamp(0) };
+        let waiting = Stage::Waiting { not_before: Steady(0) };
         let looking = Stage::Looking { since: now, inspecting: false };
         let confirming = Stage::Confirming { since: now, at_work: None };
         let (stage, attempts, enters) = match last {
@@ -211,27 +199,14 @@ impl Delivery {
         self.policy = policy;
     }
 
-    /// What was asked of the terminal is of no use: something else is being typed into it. It is asked again.
+    /// What was asked of the terminal is of no use: something else is being typed into it, or the write that followed
+    /// could not be recorded. It is asked again.
     pub fn postpone(&mut self) {
         match self.stage {
-            Stage::Checking => self.stage = Stage::Waiting { not_before: Timestamp(0) },
+            Stage::Checking => self.stage = Stage::Waiting { not_before: Steady(0) },
             Stage::Looking { since, .. } => self.stage = Stage::Looking { since, inspecting: false },
             _ => {}
         }
-    }
-
-    /// The last write could not be recorded, so it was not made. Whether it still should be is seen afresh, not before
-    /// that moment.
-    pub fn not_recorded(&mut self, not_before: Timestamp) {
-        let Some(before) = self.before.take() else { return };
-        self.stage = match before.stage {
-            Stage::Checking | Stage::Waiting { .. } => Stage::Waiting { not_before },
-            Stage::Looking { since, .. } => Stage::Looking { since, inspecting: false },
-            stage => stage,
-        };
-        (self.attempts, self.enters) = (before.attempts, before.enters);
-        (self.counted, self.interrupted) = (before.counted, before.interrupted);
-        self.deadline = Some(not_before);
     }
 
     /// Nothing of the message is in the terminal: another may go first.
@@ -251,7 +226,7 @@ impl Delivery {
 
     /// It pauses after an attempt that failed, or waits for a composer that was never seen, or that another program
     /// hides, as [`Mode::Now`] does not.
-    pub fn is_held_up(&self, now: Timestamp) -> bool {
+    pub fn is_held_up(&self, now: Steady) -> bool {
         let unseen = self.mode != Mode::Now && matches!(self.shut, Some(Shut::Unrecognised | Shut::Taken));
         unseen || matches!(self.stage, Stage::Waiting { not_before } if now < not_before)
     }
@@ -313,22 +288,13 @@ impl Delivery {
     }
 
     /// When to come back with [`Event::Looked`], if nothing happens.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Steady> {
         self.deadline
     }
 
     /// Advances the delivery by one event and says what to do.
     #[must_use]
-    pub fn handle(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
-        let Self { stage, attempts, enters, counted, interrupted, .. } = *self;
-        let actions = self.step(event, view, now);
-        if actions.iter().any(|action| matches!(action, Action::Type(_))) {
-            self.before = Some(Footing { stage, attempts, enters, counted, interrupted });
-        }
-        actions
-    }
-
-    fn step(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
+    pub fn handle(&mut self, event: Event, view: &View, now: Steady) -> Vec<Action> {
         self.deadline = None;
         if self.stage == Stage::Done {
             return Vec::new();
@@ -383,7 +349,7 @@ impl Delivery {
     }
 
     /// Keys are being typed: what is next when they are, and until when.
-    fn await_keys(&mut self, event: Event, typed: Stage, until: Timestamp) -> Vec<Action> {
+    fn await_keys(&mut self, event: Event, typed: Stage, until: Steady) -> Vec<Action> {
         match event {
             Event::Typed => {
                 self.stage = typed;
@@ -396,7 +362,7 @@ impl Delivery {
     }
 
     /// It is proven that nothing of the text is there.
-    fn missing(&mut self, now: Timestamp) -> Vec<Action> {
+    fn missing(&mut self, now: Steady) -> Vec<Action> {
         self.proof = Proof::Queued;
         if self.attempts >= self.policy.max_attempts {
             return self.give(Up::NotTaken);
@@ -407,7 +373,7 @@ impl Delivery {
         vec![Action::Missed]
     }
 
-    fn told(&mut self, by: Witness, now: Timestamp) -> Vec<Action> {
+    fn told(&mut self, by: Witness, now: Steady) -> Vec<Action> {
         // Whatever was concluded since: it was typed, and it was taken.
         if self.attempts > 0 {
             return self.submitted(Because::Told(by));
@@ -431,7 +397,7 @@ impl Delivery {
     }
 
     /// When what began then is concluded, also from a screen that never comes to rest.
-    fn latest(&self, since: Timestamp) -> Timestamp {
+    fn latest(&self, since: Steady) -> Steady {
         since.max(self.held_up).plus(self.policy.patience())
     }
 

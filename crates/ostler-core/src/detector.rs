@@ -35,7 +35,7 @@ use self::evidence::Activity;
 use self::looks::Looks;
 use self::seen::Seen;
 use self::weigh::Ground;
-use crate::{Asking, Fact, Failure, State, Timestamp};
+use crate::{Asking, Fact, Failure, State, Steady};
 
 /// Something the detector learns.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +60,7 @@ pub enum Event {
         /// What it wrote.
         fact: Fact,
         /// When it did.
-        at: Timestamp,
+        at: Steady,
     },
     /// Its processes were looked at.
     Sampled(ProcessSample),
@@ -107,12 +107,12 @@ pub struct Memory {
 pub struct Detector {
     settings: Settings,
     expectations: Expectations,
-    born: Timestamp,
+    born: Steady,
     /// It was ready once.
     ready: bool,
     claim: Option<At<Claim>>,
     /// When it claimed to be idle for the first time.
-    first_idle: Option<Timestamp>,
+    first_idle: Option<Steady>,
     /// It has claimed to be at work.
     told_of_work: bool,
     hooks: TurnRecord,
@@ -122,10 +122,10 @@ pub struct Detector {
     /// Since when the screen shows each of these, without a break.
     seen: Seen,
     /// When the composer was emptied.
-    emptied: Option<Timestamp>,
-    typed: Option<Timestamp>,
+    emptied: Option<Steady>,
+    typed: Option<Steady>,
     /// When Enter was typed, or a prompt taken otherwise, until something shows what became of it.
-    entered: Option<Timestamp>,
+    entered: Option<Steady>,
     /// The composer was seen without a draft since then: what stands in it later is another one.
     vacant: bool,
     /// When it was last given a prompt, as far as one can tell, and which failures its screen showed then.
@@ -136,7 +136,7 @@ pub struct Detector {
     judged: Option<At<State>>,
     verdict: Verdict,
     ground: Ground,
-    deadline: Option<Timestamp>,
+    deadline: Option<Steady>,
 }
 
 /// How much the last reading tells about the screen.
@@ -147,12 +147,12 @@ enum Sight {
     /// Output is missing since.
     Lost,
     /// Nobody has looked since another daemon did: until then its verdict holds, whatever else is remembered.
-    Remembered { until: Timestamp },
+    Remembered { until: Steady },
 }
 
 impl Detector {
     /// The detector of a program that was just started.
-    pub fn new(settings: Settings, expectations: Expectations, now: Timestamp) -> Self {
+    pub fn new(settings: Settings, expectations: Expectations, now: Steady) -> Self {
         let verdict = Verdict {
             state: State::Starting,
             kind: None,
@@ -193,7 +193,7 @@ impl Detector {
     /// The detector of a program that another daemon looked after.
     ///
     /// Moments of another daemon's clock mean nothing here: what is remembered is as old as this detector.
-    pub fn recovered(settings: Settings, expectations: Expectations, memory: Memory, now: Timestamp) -> Self {
+    pub fn recovered(settings: Settings, expectations: Expectations, memory: Memory, now: Steady) -> Self {
         let Memory { verdict, ready, claim, hooks, transcript } = memory;
         // It went to work since it said that it rests, and has yet to tell, or nobody has heard it.
         let outdated = verdict.state == State::Working;
@@ -285,12 +285,12 @@ impl Detector {
     }
 
     /// When output last came that was no echo.
-    pub fn last_output(&self) -> Option<Timestamp> {
+    pub fn last_output(&self) -> Option<Steady> {
         self.activity.last
     }
 
     /// When to come back, even if nothing happens.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Steady> {
         self.deadline
     }
 
@@ -301,7 +301,7 @@ impl Detector {
 
     /// Takes an event in and says what to do.
     #[must_use]
-    pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+    pub fn handle(&mut self, event: Event, now: Steady) -> Vec<Action> {
         match event {
             Event::Output => {
                 let echo = self.typed.is_some_and(|typed| now.since(typed) < millis(self.settings.echo_ms));
@@ -344,12 +344,12 @@ impl Detector {
         self.settle(now)
     }
 
-    fn prompt(&mut self, now: Timestamp) {
+    fn prompt(&mut self, now: Steady) {
         let what = self.reading.failures().map(|failure| failure.print).collect();
         self.prompted = Some(At { what, at: now });
     }
 
-    fn claimed(&mut self, claim: Option<Claim>, now: Timestamp) {
+    fn claimed(&mut self, claim: Option<Claim>, now: Steady) {
         if self.first_idle.is_none() && claim == Some(Claim::Idle) {
             self.first_idle = Some(now);
         }
@@ -363,7 +363,7 @@ impl Detector {
         self.claim = claim.map(|what| At { what, at: now });
     }
 
-    fn read(&mut self, reading: Reading, now: Timestamp) {
+    fn read(&mut self, reading: Reading, now: Steady) {
         self.seen.look(&self.reading, &reading, now);
         let (working, blocked) = (self.seen.working.is_some(), self.seen.blocked.is_some());
         let was_emptied = self.reading.draft == Some(true) && reading.draft == Some(false);
@@ -403,7 +403,7 @@ impl Detector {
     }
 
     /// Weighs everything, and announces what is new.
-    fn settle(&mut self, now: Timestamp) -> Vec<Action> {
+    fn settle(&mut self, now: Steady) -> Vec<Action> {
         let weighed = self.weigh(now);
         let mut actions = Vec::new();
         if self.looks.is_due(weighed.ground, self.activity.any.unwrap_or(self.born), now) {

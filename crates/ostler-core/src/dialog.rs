@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::Steady;
 
 pub use consent::{Circumstances, Consent, Doubt, Known, Witness, consent};
 
@@ -111,24 +111,24 @@ impl Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Settling {
-        since: Timestamp,
+        since: Steady,
     },
     Selecting {
-        pressed: Timestamp,
+        pressed: Steady,
         from: u16,
         tries: u32,
     },
     Convinced {
-        since: Timestamp,
+        since: Steady,
     },
     /// The terminal is asked whether everything was read.
     Asking {
-        since: Timestamp,
+        since: Steady,
         press: Press,
         tries: u32,
     },
     Answering {
-        pressed: Timestamp,
+        pressed: Steady,
         tries: u32,
     },
     Over,
@@ -140,13 +140,13 @@ pub struct Dialog {
     stage: Stage,
     keys: u32,
     /// Since when a row is not there that has to be.
-    incomplete: Option<Timestamp>,
-    deadline: Option<Timestamp>,
+    incomplete: Option<Steady>,
+    deadline: Option<Steady>,
 }
 
 impl Dialog {
     /// A dialog that was just seen.
-    pub fn new(now: Timestamp) -> Self {
+    pub fn new(now: Steady) -> Self {
         Self {
             stage: Stage::Settling { since: now },
             keys: 0,
@@ -166,13 +166,13 @@ impl Dialog {
     }
 
     /// When to look again, if nothing happens.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Steady> {
         self.deadline
     }
 
     /// Takes in what the screen shows now.
     #[must_use]
-    pub fn look(&mut self, sight: Sight, now: Timestamp) -> Option<Action> {
+    pub fn look(&mut self, sight: Sight, now: Steady) -> Option<Action> {
         self.deadline = None;
         let lacks_row =
             matches!(sight, Sight::Rows { wanted: None, .. } | Sight::Rows { selected: None, .. });
@@ -241,7 +241,7 @@ impl Dialog {
         }
     }
 
-    fn select(&mut self, sight: Sight, now: Timestamp) -> Option<Action> {
+    fn select(&mut self, sight: Sight, now: Steady) -> Option<Action> {
         let Sight::Rows { wanted, selected } = sight else { return self.leave(Reason::NoSuchRow) };
         if wanted.is_none() || selected.is_none() {
             return self.leave(Reason::NoSuchRow);
@@ -258,7 +258,7 @@ impl Dialog {
         wanted: Option<u16>,
         selected: Option<u16>,
         tries: u32,
-        now: Timestamp,
+        now: Steady,
     ) -> Option<Action> {
         let (Some(wanted), Some(from)) = (wanted, selected) else { return self.leave(Reason::NoSuchRow) };
         self.stage = Stage::Selecting { pressed: now, from, tries };
@@ -268,7 +268,7 @@ impl Dialog {
 
     /// Answers, if the program has read everything that was typed before.
     #[expect(clippy::unnecessary_wraps, reason = "every step says what to do, if anything")]
-    fn answer(&mut self, press: Press, tries: u32, now: Timestamp) -> Option<Action> {
+    fn answer(&mut self, press: Press, tries: u32, now: Steady) -> Option<Action> {
         self.stage = Stage::Asking { since: now, press, tries };
         self.deadline = Some(now.plus(PATIENCE));
         Some(Action::Inspect)
@@ -277,13 +277,13 @@ impl Dialog {
     /// The answer of the terminal came while the screen was being drawn: it is asked again at the next look.
     pub fn ask_again(&mut self) {
         if let Stage::Asking { since, .. } = &mut self.stage {
-            *since = Timestamp(0);
+            *since = Steady(0);
         }
     }
 
     /// Takes in how many bytes the program has not read yet, and what the screen shows now.
     #[must_use]
-    pub fn inspected(&mut self, unread: u32, sight: Sight, now: Timestamp) -> Option<Action> {
+    pub fn inspected(&mut self, unread: u32, sight: Sight, now: Steady) -> Option<Action> {
         let Stage::Asking { press, tries, .. } = self.stage else { return None };
         let right = match sight {
             Sight::Gone => false,
@@ -303,7 +303,7 @@ impl Dialog {
         if self.keys > MAX_KEYS { self.leave(Reason::Stuck) } else { Some(Action::Press(press)) }
     }
 
-    fn until(&mut self, at: Timestamp) -> Option<Action> {
+    fn until(&mut self, at: Steady) -> Option<Action> {
         self.deadline = Some(at);
         None
     }
@@ -325,9 +325,9 @@ mod tests {
     }
 
     fn play(table: &[(u64, Sight)]) -> Vec<(u64, Action)> {
-        let mut dialog = Dialog::new(Timestamp(0));
-        let mut act = |at: u64, sight: Sight| match dialog.look(sight, Timestamp(at))? {
-            Action::Inspect => dialog.inspected(0, sight, Timestamp(at)),
+        let mut dialog = Dialog::new(Steady(0));
+        let mut act = |at: u64, sight: Sight| match dialog.look(sight, Steady(at))? {
+            Action::Inspect => dialog.inspected(0, sight, Steady(at)),
             action => Some(action),
         };
         table.iter().filter_map(|(at, sight)| act(*at, *sight).map(|action| (*at, action))).collect()
@@ -335,8 +335,8 @@ mod tests {
 
     #[test]
     fn nothing_is_pressed_while_an_answer_waits_to_be_read() {
-        let mut dialog = Dialog::new(Timestamp(0));
-        let (sight, at) = (rows(3, 3), Timestamp);
+        let mut dialog = Dialog::new(Steady(0));
+        let (sight, at) = (rows(3, 3), Steady);
         assert_eq!(dialog.look(sight, at(400)), None);
         assert_eq!(dialog.look(sight, at(650)), Some(Action::Inspect));
         // An earlier daemon pressed it, and the program hangs.

@@ -98,6 +98,15 @@ pub enum Asking {
 }
 
 impl Asking {
+    /// All of them.
+    const ALL: [Self; 6] =
+        [Self::Permission, Self::Question, Self::Plan, Self::Trust, Self::Auth, Self::Dialog];
+
+    /// What of this name an agent waits for.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|asking| asking.as_str() == name)
+    }
+
     /// The name in JSON and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -192,6 +201,22 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Tokens that count against a budget.
+    pub fn tokens(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            cached: self.cached.saturating_add(other.cached),
+            output: self.output.saturating_add(other.output),
+            cost_micros: self.cost_micros.saturating_add(other.cost_micros),
+        }
+    }
+
     /// The larger one of each.
     #[must_use]
     pub fn max(self, other: Self) -> Self {

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub use question::{Word, question};
 pub use settings::Settings;
 
-use crate::Timestamp;
+use crate::Steady;
 use crate::detector::At;
 
 /// Something the judge's keeper learns.
@@ -62,14 +62,14 @@ pub enum Phase {
     /// Nothing is asked before this moment.
     Resting {
         /// The moment.
-        until: Timestamp,
+        until: Steady,
     },
     /// A question is open.
     Asking {
         /// Its number.
         question: u64,
         /// When it is given up; it waits for its turn until there is such a moment.
-        until: Option<Timestamp>,
+        until: Option<Steady>,
     },
     /// The answer holds for as long as nothing is written.
     Answered,
@@ -82,7 +82,7 @@ pub enum Phase {
 pub struct Judge {
     settings: Settings,
     /// Since when the detector has been puzzled.
-    puzzled: Option<Timestamp>,
+    puzzled: Option<Steady>,
     phase: Phase,
     /// Questions so far.
     questions: u64,
@@ -94,7 +94,7 @@ pub struct Judge {
 impl Judge {
     /// The keeper of a judge that has not been asked.
     pub fn new(settings: Settings) -> Self {
-        let phase = Phase::Resting { until: Timestamp(0) };
+        let phase = Phase::Resting { until: Steady(0) };
         Self { settings, puzzled: None, phase, questions: 0, errors: 0, last: None }
     }
 
@@ -120,7 +120,7 @@ impl Judge {
 
     /// Uses other settings from now on; a judge that was given up gets another chance with them.
     #[must_use]
-    pub fn configure(&mut self, settings: Settings, now: Timestamp) -> Vec<Action> {
+    pub fn configure(&mut self, settings: Settings, now: Steady) -> Vec<Action> {
         if settings == self.settings {
             return Vec::new();
         }
@@ -133,7 +133,7 @@ impl Judge {
     }
 
     /// When to come back, even if nothing happens.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Steady> {
         match self.phase {
             Phase::Resting { until } if self.settings.enabled => {
                 Some(self.puzzled?.plus(self.settings.after()).max(until))
@@ -145,7 +145,7 @@ impl Judge {
 
     /// Takes an event in and says what to do.
     #[must_use]
-    pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+    pub fn handle(&mut self, event: Event, now: Steady) -> Vec<Action> {
         let mut actions = Vec::new();
         match (self.phase, event) {
             (_, Event::Puzzled) => _ = self.puzzled.get_or_insert(now),
@@ -179,7 +179,7 @@ impl Judge {
         actions
     }
 
-    fn answered(&mut self, answer: Answer, now: Timestamp) -> Option<Action> {
+    fn answered(&mut self, answer: Answer, now: Steady) -> Option<Action> {
         let word = answer.as_ref().ok().copied();
         self.last = Some(At { what: answer, at: now });
         match word {
@@ -200,7 +200,7 @@ impl Judge {
     }
 
     /// Does what the deadline was for.
-    fn due(&mut self, now: Timestamp) -> Action {
+    fn due(&mut self, now: Steady) -> Action {
         if let Phase::Asking { .. } = self.phase {
             let reason = format!("it did not answer within {} s", self.settings.limit_seconds);
             // An error is nothing to tell the detector.
@@ -212,11 +212,10 @@ impl Judge {
         Action::Ask { question: self.questions }
     }
 
-    fn rest(&mut self, now: Timestamp, pause: Duration) {
+    fn rest(&mut self, now: Steady, pause: Duration) {
         self.phase = Phase::Resting { until: now.plus(pause) };
     }
 }
 
 #[cfg(test)]
-#[path = "judge_tests.rs"]
 mod tests;

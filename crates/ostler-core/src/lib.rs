@@ -14,7 +14,10 @@
 //! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
 //! - [`detector`]: what an agent is doing; [`judge`]: when another agent is asked.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
+//! - [`message`]: what is recorded of messages.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
+//! - [`agent_status`]: what an agent is doing, for decisions, and how its turn or its process ended ([`stop`]).
+//! - [`stop_watch`]: when an agent is ready, when it stops, and when it goes on.
 //! - [`run`]: a task with all its attempts, until it is done or there is no point in going on.
 //! - [`breaker`]: whether a provider is worth trying.
 //! - [`pre_context`]: what an agent is told of those who tried before it.
@@ -24,6 +27,7 @@
 //! - [`continuity`]: what is kept of a piece of work.
 //! - [`name`]: what sessions may be called.
 
+pub mod agent_status;
 pub mod beacon;
 pub mod breaker;
 pub mod continuity;
@@ -34,6 +38,7 @@ pub mod environment;
 pub mod fact;
 pub mod judge;
 pub mod lifecycle;
+pub mod message;
 pub mod name;
 pub mod pre_context;
 pub mod proof;
@@ -42,12 +47,15 @@ pub mod reset_time;
 pub mod run;
 pub mod start_plan;
 pub mod state;
+pub mod stop;
 pub mod stop_analysis;
+pub mod stop_watch;
 pub mod time;
 pub mod typing;
 
+pub use agent_status::AgentStatus;
 pub use fact::{Asking, Fact, Failure, Usage};
 pub use name::SessionName;
 pub use proof::Proof;
 pub use state::State;
-pub use time::Timestamp;
+pub use time::{Now, Steady, Wall};

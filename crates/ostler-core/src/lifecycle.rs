@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::time::Timestamp;
+use crate::time::Steady;
 
 /// Waits between tries to reach a holder: short at first, for a daemon that starts before the holder listens.
 const RETRY: [Duration; 6] = [
@@ -64,7 +64,7 @@ pub enum Phase {
         /// Tries so far.
         attempt: usize,
         /// When to try again.
-        retry_at: Timestamp,
+        retry_at: Steady,
     },
     /// The program has ended, for good.
     Ended(End),
@@ -131,7 +131,7 @@ impl Lifecycle {
     }
 
     /// When `Tick` is due.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Steady> {
         match self.phase {
             Phase::Unreachable { retry_at, .. } => Some(retry_at),
             _ => None,
@@ -141,7 +141,7 @@ impl Lifecycle {
     /// Takes an event and returns what to do.
     #[must_use]
     #[expect(clippy::needless_pass_by_value, reason = "an event is used up")]
-    pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+    pub fn handle(&mut self, event: Event, now: Steady) -> Vec<Action> {
         let attempt = match self.phase {
             // Nothing revives a session: late news of an ended one change nothing.
             Phase::Ended(_) => return Vec::new(),
@@ -203,7 +203,7 @@ mod tests {
     const GONE: Evidence = Evidence { exit: None, held: false, started: true };
 
     fn run(lifecycle: &mut Lifecycle, table: &[(u64, Event)]) -> Vec<Action> {
-        table.iter().flat_map(|(ms, event)| lifecycle.handle(event.clone(), Timestamp(*ms))).collect()
+        table.iter().flat_map(|(ms, event)| lifecycle.handle(event.clone(), Steady(*ms))).collect()
     }
 
     #[test]
@@ -212,11 +212,11 @@ mod tests {
         let actions = run(&mut session, &[(0, Event::Recovered), (0, Event::Disconnected(ALIVE))]);
         assert_eq!(actions, [Action::Connect]);
         for (at, next) in [(50, 150), (150, 350), (350, 850), (850, 1850), (1850, 6850), (6850, 11850)] {
-            assert_eq!(session.deadline(), Some(Timestamp(at)));
+            assert_eq!(session.deadline(), Some(Steady(at)));
             assert_eq!(run(&mut session, &[(at - 1, Event::Tick)]), []);
             assert_eq!(run(&mut session, &[(at, Event::Tick)]), [Action::Connect]);
             assert_eq!(run(&mut session, &[(at, Event::Disconnected(ALIVE))]), []);
-            assert_eq!(session.deadline(), Some(Timestamp(next)));
+            assert_eq!(session.deadline(), Some(Steady(next)));
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
             let mut session = Lifecycle::recorded(false);
             let mut ended = false;
             for (at, event) in events {
-                let actions = session.handle(event, Timestamp(at));
+                let actions = session.handle(event, Steady(at));
                 prop_assert!(!ended || actions.is_empty());
                 ended |= actions.iter().any(|action| matches!(action, Action::Finish(_)));
                 prop_assert_eq!(ended, matches!(session.phase(), Phase::Ended(_)));

@@ -279,5 +279,4 @@ fn write_to(line: &mut String, what: std::fmt::Arguments<'_>) {
 }
 
 #[cfg(test)]
-#[path = "pre_context_tests.rs"]
 mod tests;

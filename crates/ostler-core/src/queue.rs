@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::Wall;
 use crate::delivery::{Mode, Situation};
 
 /// How long a message waits before it counts as one of the next class.
@@ -62,15 +62,15 @@ pub struct Waiting {
     /// When it may be typed.
     pub mode: Mode,
     /// When it came.
-    pub since: Timestamp,
+    pub since: Wall,
     /// When it is of no use any more.
-    pub expires: Option<Timestamp>,
+    pub expires: Option<Wall>,
     /// It pauses after an attempt that failed, or waits for a composer to be seen: all could be typed but this one.
     pub held_up: bool,
 }
 
 /// The message to take in hand, if one can be: of those that may be typed now, the most urgent; else the most urgent.
-pub fn next(waiting: &[Waiting], situation: Situation, now: Timestamp) -> Option<u64> {
+pub fn next(waiting: &[Waiting], situation: Situation, now: Wall) -> Option<u64> {
     let key = |message: &&Waiting| {
         let admitted = may(message.mode, situation);
         let rank = message.priority.rank(now.since(message.since));
@@ -92,13 +92,13 @@ fn may(mode: Mode, situation: Situation) -> bool {
 }
 
 /// Messages that are of no use any more.
-pub fn expired(waiting: &[Waiting], now: Timestamp) -> Vec<u64> {
+pub fn expired(waiting: &[Waiting], now: Wall) -> Vec<u64> {
     let over = |message: &&Waiting| message.expires.is_some_and(|expires| expires <= now);
     waiting.iter().filter(over).map(|message| message.order).collect()
 }
 
 /// When the next of them will be.
-pub fn next_expiry(waiting: &[Waiting]) -> Option<Timestamp> {
+pub fn next_expiry(waiting: &[Waiting]) -> Option<Wall> {
     waiting.iter().filter_map(|message| message.expires).min()
 }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn message(order: u64, priority: Priority, mode: Mode, since: u64) -> Waiting {
-        let since = Timestamp(since);
+        let since = Wall(since);
         Waiting { order, priority, mode, since, expires: None, held_up: false }
     }
 
@@ -124,10 +124,10 @@ mod tests {
             message(3, Priority::Normal, Mode::WhenIdle, 0),
             message(4, Priority::Startup, Mode::WhenIdle, 0),
         ];
-        assert_eq!(next(&waiting, situation(State::Idle), Timestamp(10)), Some(4));
-        assert_eq!(next(&waiting[..3], situation(State::Idle), Timestamp(10)), Some(2));
-        assert_eq!(next(&waiting[..1], situation(State::Idle), Timestamp(10)), Some(1));
-        assert_eq!(next(&[], situation(State::Idle), Timestamp(10)), None);
+        assert_eq!(next(&waiting, situation(State::Idle), Wall(10)), Some(4));
+        assert_eq!(next(&waiting[..3], situation(State::Idle), Wall(10)), Some(2));
+        assert_eq!(next(&waiting[..1], situation(State::Idle), Wall(10)), Some(1));
+        assert_eq!(next(&[], situation(State::Idle), Wall(10)), None);
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let served = (1..100).find(|round| {
             let now = round * 10_000;
             let fresh = message(*round, Priority::Normal, Mode::WhenIdle, now);
-            next(&[low, fresh], situation(State::Idle), Timestamp(now)) == Some(0)
+            next(&[low, fresh], situation(State::Idle), Wall(now)) == Some(0)
         });
         assert_eq!(served, Some(6), "after a minute it counts as normal, and came first");
     }
@@ -151,11 +151,11 @@ mod tests {
             message(3, Priority::Startup, Mode::WhenIdle, hour),
             message(4, Priority::Startup, Mode::WhenIdle, hour),
         ];
-        assert_eq!(next(&waiting, situation(State::Idle), Timestamp(hour)), Some(3));
-        assert_eq!(next(&waiting[..2], situation(State::Idle), Timestamp(hour)), Some(2));
+        assert_eq!(next(&waiting, situation(State::Idle), Wall(hour)), Some(3));
+        assert_eq!(next(&waiting[..2], situation(State::Idle), Wall(hour)), Some(2));
         // Nor do they pass it while it is held up.
         let held = Waiting { held_up: true, ..waiting[2] };
-        assert_eq!(next(&[waiting[1], held, waiting[3]], situation(State::Idle), Timestamp(hour)), Some(3));
+        assert_eq!(next(&[waiting[1], held, waiting[3]], situation(State::Idle), Wall(hour)), Some(3));
     }
 
     #[test]
@@ -164,12 +164,12 @@ mod tests {
         let next_one = message(2, Priority::Normal, Mode::WhenIdle, 0);
         let hurried = message(3, Priority::Low, Mode::Now, 0);
         let idle = situation(State::Idle);
-        assert_eq!(next(&[held, next_one], idle, Timestamp(0)), Some(1));
-        assert_eq!(next(&[held, next_one, hurried], idle, Timestamp(0)), Some(3));
-        assert_eq!(next(&[next_one, hurried], idle, Timestamp(0)), Some(2));
+        assert_eq!(next(&[held, next_one], idle, Wall(0)), Some(1));
+        assert_eq!(next(&[held, next_one, hurried], idle, Wall(0)), Some(3));
+        assert_eq!(next(&[next_one, hurried], idle, Wall(0)), Some(2));
         let both = [held, Waiting { held_up: true, ..hurried }];
-        assert_eq!(next(&both, idle, Timestamp(0)), Some(1));
-        assert_eq!(next(&[held, hurried], situation(State::Blocked), Timestamp(0)), Some(1));
+        assert_eq!(next(&both, idle, Wall(0)), Some(1));
+        assert_eq!(next(&[held, hurried], situation(State::Blocked), Wall(0)), Some(1));
     }
 
     #[test]
@@ -179,19 +179,19 @@ mod tests {
             message(2, Priority::Low, Mode::Queue, 0),
             message(3, Priority::Low, Mode::Interrupt, 0),
         ];
-        assert_eq!(next(&waiting, situation(State::Working), Timestamp(0)), Some(2));
-        assert_eq!(next(&waiting[..1], situation(State::Working), Timestamp(0)), Some(1));
-        assert_eq!(next(&waiting[1..], situation(State::Blocked), Timestamp(0)), Some(2));
+        assert_eq!(next(&waiting, situation(State::Working), Wall(0)), Some(2));
+        assert_eq!(next(&waiting[..1], situation(State::Working), Wall(0)), Some(1));
+        assert_eq!(next(&waiting[1..], situation(State::Blocked), Wall(0)), Some(2));
         let held = Waiting { held_up: true, ..waiting[1] };
-        assert_eq!(next(&[waiting[0], held], situation(State::Idle), Timestamp(0)), Some(1));
+        assert_eq!(next(&[waiting[0], held], situation(State::Idle), Wall(0)), Some(1));
     }
 
     #[test]
     fn what_is_of_no_use_is_found() {
         let fresh = message(1, Priority::Low, Mode::Now, 0);
-        let old = Waiting { expires: Some(Timestamp(5)), ..message(2, Priority::Low, Mode::Now, 0) };
-        assert_eq!(expired(&[fresh, old], Timestamp(4)), Vec::<u64>::new());
-        assert_eq!(expired(&[fresh, old], Timestamp(5)), [2]);
-        assert_eq!(next_expiry(&[fresh, old]), Some(Timestamp(5)));
+        let old = Waiting { expires: Some(Wall(5)), ..message(2, Priority::Low, Mode::Now, 0) };
+        assert_eq!(expired(&[fresh, old], Wall(4)), Vec::<u64>::new());
+        assert_eq!(expired(&[fresh, old], Wall(5)), [2]);
+        assert_eq!(next_expiry(&[fresh, old]), Some(Wall(5)));
     }
 }

@@ -22,13 +22,13 @@ use jiff::tz::TimeZone;
 use self::moment::moment;
 use self::span::span;
 use self::tokens::{Cursor, Token, lower, split};
-use crate::Timestamp;
+use crate::Wall;
 
 /// Limits that end later are not believed: the longest known ones last a week.
 pub const MAX_AHEAD: Duration = Duration::from_hours(8 * 24);
 
 /// The moment at which a limit ends, as a text says it. Times without a zone are in `zone`.
-pub fn reset_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+pub fn reset_time(text: &str, now: Wall, zone: &TimeZone) -> Option<Wall> {
     let text = lower(text);
     let tokens = split(&text);
     let reader = Reader { now, zone };
@@ -91,13 +91,13 @@ fn is_filler(word: &str) -> bool {
 }
 
 struct Reader<'a> {
-    now: Timestamp,
+    now: Wall,
     zone: &'a TimeZone,
 }
 
 impl Reader<'_> {
     /// A time behind an announcement.
-    fn behind(&self, tokens: &[Token<'_>]) -> Option<Timestamp> {
+    fn behind(&self, tokens: &[Token<'_>]) -> Option<Wall> {
         let mut cursor = Cursor::new(tokens);
         // Headers and fields say the unit first: `retry-after-ms: 1200`, `resets_in_seconds: 60`.
         let mut unit = None;
@@ -121,7 +121,7 @@ impl Reader<'_> {
     }
 
     /// A text that is a time and no more, up to the next mark.
-    fn alone(&self, tokens: &[Token<'_>]) -> Option<Timestamp> {
+    fn alone(&self, tokens: &[Token<'_>]) -> Option<Wall> {
         let mut cursor = Cursor::new(tokens);
         while cursor.word(|word| is_filler(word).then_some(())).is_some() {}
         let (found, rest) = self.time(cursor)?;
@@ -132,7 +132,7 @@ impl Reader<'_> {
     }
 
     /// A length of time or a moment at this place, and the place behind it.
-    fn time<'t, 'a>(&self, cursor: Cursor<'t, 'a>) -> Option<(Timestamp, Cursor<'t, 'a>)> {
+    fn time<'t, 'a>(&self, cursor: Cursor<'t, 'a>) -> Option<(Wall, Cursor<'t, 'a>)> {
         let mut ahead = cursor;
         if let Some(span) = ahead.attempt(span) {
             return Some((self.now.plus(span), ahead));
@@ -143,26 +143,25 @@ impl Reader<'_> {
         }
         let now = jiff::Timestamp::from_millisecond(i64::try_from(self.now.0).ok()?).ok()?;
         let found = ahead.attempt(|cursor| moment(cursor, now, self.zone))?;
-        Some((Timestamp(u64::try_from(found.as_millisecond()).ok()?), ahead))
+        Some((Wall(u64::try_from(found.as_millisecond()).ok()?), ahead))
     }
 
     /// Seconds or milliseconds since 1970, near enough to the present to be meant so.
-    fn since_1970(&self, token: Token<'_>) -> Option<Timestamp> {
+    fn since_1970(&self, token: Token<'_>) -> Option<Wall> {
         let Token::Number(digits) = token else { return None };
         let number: u64 = digits.split('.').next()?.parse().ok()?;
         let moment = match digits.split('.').next()?.len() {
-            10 => Timestamp(number.checked_mul(1_000)?),
-            13 => Timestamp(number),
+            10 => Wall(number.checked_mul(1_000)?),
+            13 => Wall(number),
             _ => return None,
         };
         self.sane(moment)
     }
 
-    fn sane(&self, moment: Timestamp) -> Option<Timestamp> {
+    fn sane(&self, moment: Wall) -> Option<Wall> {
         (moment > self.now && moment.since(self.now) <= MAX_AHEAD).then_some(moment)
     }
 }
 
 #[cfg(test)]
-#[path = "reset_time_tests.rs"]
 mod tests;

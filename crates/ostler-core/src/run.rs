@@ -39,14 +39,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use event::{Act, Action, AgentId, Context, Event, Stop};
+pub use event::{Act, Action, AgentId, Context, Event};
 pub use outcome::{GiveUp, Outcome};
 pub use phase::{Blocked, Inquiry, Phase, Stage, Then};
 pub use policy::{MAX_ITERATIONS, Policy};
 pub use record::{Attempt, Changes, HelperAnswer, HelperRecord, Status, Turn};
 
-use crate::Timestamp;
+pub use crate::stop::Stop;
+
+use crate::Wall;
 use crate::breaker::Probes;
+use crate::stop_watch::{PromptState, Said};
 
 /// How long a look at the work tree may take.
 const OBSERVE: Duration = Duration::from_mins(2);
@@ -61,10 +64,11 @@ struct Agent {
 /// A task with all its attempts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
+    /// The prompt, as it was given.
     prompt: String,
     policy: Policy,
     phase: Phase,
-    began: Timestamp,
+    began: Wall,
     /// What was asked for so far.
     step: u32,
     /// Prompts so far.
@@ -74,6 +78,7 @@ pub struct Run {
     /// Waits for a provider so far, and how long they were.
     waits: u32,
     waited_ms: u64,
+    /// Tokens so far.
     tokens: u64,
     attempts: Vec<Attempt>,
     agent: Option<Agent>,
@@ -97,7 +102,7 @@ impl Run {
             prompt: prompt.into(),
             policy,
             phase: Phase::New,
-            began: Timestamp(0),
+            began: Wall(0),
             step: 0,
             iterations: 0,
             switches: 0,
@@ -112,11 +117,6 @@ impl Run {
             criteria: None,
             outbox: Vec::new(),
         }
-    }
-
-    /// The prompt, as it was given.
-    pub fn prompt(&self) -> &str {
-        &self.prompt
     }
 
     /// What it may do.
@@ -147,18 +147,36 @@ impl Run {
         self.agent.as_ref().map(|agent| (agent.id, agent.provider.as_str()))
     }
 
+    /// The agent that stays when the run has ended: one that waits for a person.
+    pub fn agent_left(&self) -> Option<AgentId> {
+        let blocked = matches!(self.outcome(), Some(Outcome::Blocked { .. }));
+        self.agent().map(|(agent, _)| agent).filter(|_| blocked)
+    }
+
     /// Its agent is being started, and has nothing to do yet.
     pub fn is_starting(&self) -> bool {
         matches!(self.phase, Phase::Agent { stage: Stage::Starting, .. })
     }
 
-    /// Its agent has the prompt.
-    pub fn is_working(&self) -> bool {
-        matches!(self.phase, Phase::Agent { stage: Stage::Working, .. })
+    /// What its agent has been given, where `sent` is when the last prompt was sent. A prompt that was worked on is none
+    /// to watch any more.
+    pub fn prompt_state(&self, sent: Option<Wall>) -> PromptState {
+        match (&self.phase, sent) {
+            (Phase::Agent { stage: Stage::Starting, .. }, _) => PromptState::Nothing,
+            (Phase::Agent { stage: Stage::Working, .. }, Some(sent)) => {
+                PromptState::Prompt { sent, taken: self.prompted_at() }
+            }
+            _ => PromptState::Delivering,
+        }
+    }
+
+    /// What was reported of its agent already.
+    pub fn said(&self) -> Said {
+        Said { blocked: self.is_blocked(), ..Said::default() }
     }
 
     /// When its agent had the prompt, if it has it.
-    pub fn prompted_at(&self) -> Option<Timestamp> {
+    fn prompted_at(&self) -> Option<Wall> {
         self.attempts.last().and_then(|attempt| attempt.turns.last()).and_then(|turn| turn.submitted)
     }
 
@@ -168,7 +186,7 @@ impl Run {
     }
 
     /// Its agent has a dialog open.
-    pub fn is_blocked(&self) -> bool {
+    fn is_blocked(&self) -> bool {
         matches!(&self.phase, Phase::Agent { blocked: Some(blocked), .. } if !blocked.in_words)
     }
 
@@ -187,11 +205,6 @@ impl Run {
         self.switches
     }
 
-    /// Tokens so far.
-    pub fn tokens(&self) -> u64 {
-        self.tokens
-    }
-
     /// What a helper found of attempts that failed in the same way, if one was asked.
     pub fn helper(&self) -> Option<&HelperRecord> {
         self.helper.as_ref()
@@ -208,7 +221,7 @@ impl Run {
     }
 
     /// When `Tick` is due.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Wall> {
         let own = match &self.phase {
             Phase::New | Phase::Choosing | Phase::Ended { .. } => None,
             Phase::Waiting { until } => Some(*until),
@@ -222,7 +235,7 @@ impl Run {
     }
 
     /// When the run's time is up, where that ends something.
-    fn time_up(&self) -> Option<Timestamp> {
+    fn time_up(&self) -> Option<Wall> {
         match self.phase {
             Phase::Waiting { .. } | Phase::Agent { .. } | Phase::AskingHelper { .. } => {
                 self.policy.time().map(|time| self.began.plus(time))
@@ -238,7 +251,7 @@ impl Run {
 
     /// Takes an event in and says what to do, after the run is stored.
     #[must_use]
-    pub fn handle(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+    pub fn handle(&mut self, event: Event, now: Wall) -> Vec<Action> {
         if event == Event::Restarted {
             self.begin_afresh(now);
             return self.outbox.clone();
@@ -297,7 +310,7 @@ impl Run {
     }
 
     /// What is asked for again after a restart has its whole time again: nobody was there to hear of it meanwhile.
-    fn begin_afresh(&mut self, now: Timestamp) {
+    fn begin_afresh(&mut self, now: Wall) {
         let policy = &self.policy;
         match &mut self.phase {
             Phase::Agent { stage, due, .. } => *due = agent::due_at(*stage, policy, now),
@@ -308,7 +321,7 @@ impl Run {
         }
     }
 
-    fn tick(&mut self, now: Timestamp) -> Vec<Action> {
+    fn tick(&mut self, now: Wall) -> Vec<Action> {
         if self.time_up().is_some_and(|up| now >= up) {
             return self.too_late_to_go_on(now);
         }
@@ -339,7 +352,7 @@ impl Run {
     }
 
     /// Begins the next attempt.
-    fn attempt(&mut self, now: Timestamp) -> Vec<Action> {
+    fn attempt(&mut self, now: Wall) -> Vec<Action> {
         let number = self.number() + 1;
         let doubted = self.doubted().map(str::to_owned);
         self.attempts.push(Attempt::new(number, now));
@@ -356,7 +369,7 @@ impl Run {
     }
 
     /// Ends the run.
-    fn end(&mut self, outcome: Outcome, now: Timestamp) -> Vec<Action> {
+    fn end(&mut self, outcome: Outcome, now: Wall) -> Vec<Action> {
         let mut actions = match outcome {
             // Whoever comes to answer finds the agent as it is.
             Outcome::Blocked { .. } => self.release_probe(),
@@ -390,8 +403,4 @@ impl Run {
 }
 
 #[cfg(test)]
-#[path = "run_simulation_tests.rs"]
-mod simulation;
-#[cfg(test)]
-#[path = "run_tests.rs"]
 mod tests;

@@ -190,5 +190,4 @@ fn by_words(observed: &Observed) -> Found {
 }
 
 #[cfg(test)]
-#[path = "stop_analysis_tests.rs"]
 mod tests;

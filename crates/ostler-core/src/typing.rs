@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use crate::time::Timestamp;
+use crate::time::Steady;
 
 /// Keys kept while a frame is under way; more is refused, so that a pasted file cannot fill the memory.
 pub const MAX_KEYS: usize = 1 << 20;
@@ -116,7 +116,7 @@ pub enum Action {
 pub struct Typing {
     connected: bool,
     under_way: Option<Frame>,
-    retry_at: Option<Timestamp>,
+    retry_at: Option<Steady>,
     damaged: u32,
     replies: BTreeMap<Seq, Vec<u8>>,
     keys: Vec<u8>,
@@ -187,7 +187,7 @@ impl Typing {
 
     /// The holder answered the frame under way.
     #[must_use]
-    pub fn answered(&mut self, answer: Answer, now: Timestamp) -> Vec<Action> {
+    pub fn answered(&mut self, answer: Answer, now: Steady) -> Vec<Action> {
         let Some(frame) = self.under_way.take() else { return Vec::new() };
         let settled = match answer {
             Answer::Written { offset } => Settled::Written { offset, earlier: false },
@@ -239,13 +239,13 @@ impl Typing {
     }
 
     /// When [`Typing::tick`] is due.
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Steady> {
         self.retry_at
     }
 
     /// Time has passed.
     #[must_use]
-    pub fn tick(&mut self, now: Timestamp) -> Vec<Action> {
+    pub fn tick(&mut self, now: Steady) -> Vec<Action> {
         match (&self.under_way, self.retry_at) {
             (Some(frame), Some(at)) if now >= at => {
                 self.retry_at = None;
@@ -253,11 +253,6 @@ impl Typing {
             }
             _ => Vec::new(),
         }
-    }
-
-    /// Messages that are not settled.
-    pub fn waiting(&self) -> usize {
-        self.messages.len() + usize::from(matches!(self.under_way, Some(Frame::Message { .. })))
     }
 
     fn offer_next(&mut self) -> Vec<Action> {
@@ -280,5 +275,4 @@ impl Typing {
 }
 
 #[cfg(test)]
-#[path = "typing_tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Admission, Breaker, ProbeId, Probes, Reason, Settings, Side};
-use crate::Timestamp;
+use crate::Wall;
 
 /// Who a breaker is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ pub struct Shut {
     /// Why.
     pub reason: Reason,
     /// When it can be tried again.
-    pub until: Timestamp,
+    pub until: Wall,
 }
 
 /// The breakers of all providers.
@@ -147,7 +147,7 @@ impl Breakers {
         providers: &[Key],
         host: &str,
         excluding: &[String],
-        now: Timestamp,
+        now: Wall,
     ) -> Result<Choice, Vec<Shut>> {
         let mut shut = Vec::new();
         for key in providers {
@@ -164,7 +164,7 @@ impl Breakers {
 
     /// Why one of these breakers lets nobody through, and until when. What a person has to see to goes before what
     /// passes.
-    fn refusal(&self, keys: &[Key], now: Timestamp) -> Option<(Reason, Timestamp)> {
+    fn refusal(&self, keys: &[Key], now: Wall) -> Option<(Reason, Wall)> {
         let refused = keys.iter().filter_map(|key| match self.get(key).would_admit(now) {
             Admission::Refused { until, reason } => Some((reason, until)),
             Admission::Free | Admission::Probe(_) => None,
@@ -175,7 +175,7 @@ impl Breakers {
         })
     }
 
-    fn admit(&mut self, key: &Key, now: Timestamp) -> Option<ProbeId> {
+    fn admit(&mut self, key: &Key, now: Wall) -> Option<ProbeId> {
         let mut probe = None;
         let _ = self.change(key, |breaker, settings| {
             if let Admission::Probe(id) = breaker.admit(settings, now) {
@@ -183,10 +183,5 @@ impl Breakers {
             }
         });
         probe
-    }
-
-    /// When the first breaker has something else to say.
-    pub fn deadline(&self) -> Option<Timestamp> {
-        self.known.values().filter_map(Breaker::deadline).min()
     }
 }

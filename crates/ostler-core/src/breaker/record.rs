@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Breaker, ProbeId, Reason, State};
-use crate::Timestamp;
+use crate::Wall;
 
 /// Grows with every change that an older version would misread.
 const VERSION: u32 = 1;
@@ -26,18 +26,18 @@ pub(super) struct Record {
 enum Stored {
     Closed,
     Open {
-        since: Timestamp,
-        until: Timestamp,
+        since: Wall,
+        until: Wall,
         reason: String,
         #[serde(default)]
         rung: u32,
     },
     HalfOpen {
         probe: ProbeId,
-        since: Timestamp,
-        expires: Timestamp,
+        since: Wall,
+        expires: Wall,
         #[serde(default)]
-        opened: Timestamp,
+        opened: Wall,
         reason: String,
         #[serde(default)]
         rung: u32,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Breaker, Evidence, ProbeId, Settings};
-use crate::Timestamp;
+use crate::Wall;
 
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,12 +80,12 @@ pub enum News {
         /// What.
         evidence: Evidence,
         /// When the provider says that it can be tried again.
-        until: Option<Timestamp>,
+        until: Option<Wall>,
     },
     /// It did what it was asked.
     Succeeded {
         /// When it was asked.
-        began: Timestamp,
+        began: Wall,
     },
     /// It is at work.
     AtWork,
@@ -95,14 +95,7 @@ pub enum News {
 
 impl Breaker {
     /// Takes in what is told of an agent. What speaks against the other side proves nothing on this one.
-    pub fn hear(
-        &mut self,
-        side: Side,
-        news: News,
-        probes: Option<Probes>,
-        settings: &Settings,
-        now: Timestamp,
-    ) {
+    pub fn hear(&mut self, side: Side, news: News, probes: Option<Probes>, settings: &Settings, now: Wall) {
         let probe = probes.and_then(|probes| probes.of(side));
         match (news, probe) {
             (News::Failed { evidence, until }, _) if Side::of(&evidence) == Some(side) => {
@@ -117,5 +110,4 @@ impl Breaker {
 }
 
 #[cfg(test)]
-#[path = "sides_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::{Action, Because, Delivery, Event, Given, Mode, Shut, Sight, Stage, Up, View, Write};
 use crate::start_plan::Way;
-use crate::{Proof, State, Timestamp};
+use crate::{Proof, State, Steady};
 
 impl Delivery {
     pub(super) fn await_given(
@@ -10,7 +10,7 @@ impl Delivery {
         given: Given,
         event: Event,
         view: &View,
-        now: Timestamp,
+        now: Steady,
     ) -> Vec<Action> {
         if event == Event::Taken {
             return self.submitted(Because::HookTook);
@@ -41,7 +41,7 @@ impl Delivery {
         if let Some(echoed) = echoed {
             // It stands among what was said by an agent at rest, which may have yet to go to work.
             let rested = idle.map(|since| since.plus(self.policy.rest));
-            let due = echoed.plus(self.policy.look).min(rested.unwrap_or(Timestamp(u64::MAX)));
+            let due = echoed.plus(self.policy.look).min(rested.unwrap_or(Steady(u64::MAX)));
             self.deadline = Some(due);
             return if now >= due { self.submitted(Because::Echoed) } else { Vec::new() };
         }
@@ -58,9 +58,9 @@ impl Delivery {
         // An agent at rest has not begun with it.
         self.attempts = 0;
         let mut actions = self.missing(now);
-        self.stage = Stage::Waiting { not_before: Timestamp(0) };
+        self.stage = Stage::Waiting { not_before: Steady(0) };
         self.deadline = Some(now);
-        actions.extend(self.wait(Timestamp(0), view, now));
+        actions.extend(self.wait(Steady(0), view, now));
         actions
     }
 
@@ -70,7 +70,7 @@ impl Delivery {
         never_seen && self.mode == Mode::Now && self.policy.has_composer
     }
 
-    pub(super) fn wait(&mut self, not_before: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
+    pub(super) fn wait(&mut self, not_before: Steady, view: &View, now: Steady) -> Vec<Action> {
         if now < not_before {
             self.deadline = Some(not_before);
             return Vec::new();
@@ -116,7 +116,7 @@ impl Delivery {
         }
     }
 
-    pub(super) fn check(&mut self, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
+    pub(super) fn check(&mut self, event: Event, view: &View, now: Steady) -> Vec<Action> {
         let Event::Inspected { cooked, .. } = event else { return Vec::new() };
         let cooked = (cooked && self.policy.raw_only).then_some(Shut::Cooked);
         let taken = (view.taken && self.mode != Mode::Now).then_some(Shut::Taken);
@@ -130,8 +130,8 @@ impl Delivery {
         self.blind = self.goes_blind(view);
         let free = matches!(view.sight, Sight::Empty) || self.is_blind();
         if view.situation.admits(self.mode).is_err() || !free {
-            self.stage = Stage::Waiting { not_before: Timestamp(0) };
-            return self.wait(Timestamp(0), view, now);
+            self.stage = Stage::Waiting { not_before: Steady(0) };
+            return self.wait(Steady(0), view, now);
         }
         self.attempts += u32::from(!std::mem::take(&mut self.counted));
         self.enters = 0;
@@ -141,12 +141,12 @@ impl Delivery {
 
     pub(super) fn interrupt(
         &mut self,
-        typed: Option<Timestamp>,
+        typed: Option<Steady>,
         event: Event,
         view: &View,
-        now: Timestamp,
+        now: Steady,
     ) -> Vec<Action> {
-        let waiting = Stage::Waiting { not_before: Timestamp(0) };
+        let waiting = Stage::Waiting { not_before: Steady(0) };
         let Some(typed) = typed else {
             let typed = Stage::Interrupting { typed: Some(now) };
             return self.await_keys(event, typed, now.plus(self.policy.interrupt));
@@ -154,7 +154,7 @@ impl Delivery {
         let rested = view.situation.admits(Mode::WhenIdle).is_ok();
         if rested || now >= typed.plus(self.policy.interrupt) {
             self.stage = waiting;
-            return self.wait(Timestamp(0), view, now);
+            return self.wait(Steady(0), view, now);
         }
         self.deadline = Some(typed.plus(self.policy.interrupt));
         Vec::new()
@@ -162,11 +162,11 @@ impl Delivery {
 
     pub(super) fn look(
         &mut self,
-        since: Timestamp,
+        since: Steady,
         inspecting: bool,
         event: Event,
         view: &View,
-        now: Timestamp,
+        now: Steady,
     ) -> Vec<Action> {
         self.blind |= self.goes_blind(view);
         let blind = self.is_blind();

@@ -1,19 +1,19 @@
 //! Emptying the composer of what is ours.
 
 use super::{Action, Delivery, Event, Shut, Sight, Stage, Up, View, Write};
-use crate::{State, Timestamp};
+use crate::{State, Steady};
 
 impl Delivery {
-    pub(super) fn begin_clearing(&mut self, view: &View, now: Timestamp) -> Vec<Action> {
+    pub(super) fn begin_clearing(&mut self, view: &View, now: Steady) -> Vec<Action> {
         if !self.policy.can_clear {
-            self.stage = Stage::Waiting { not_before: Timestamp(0) };
+            self.stage = Stage::Waiting { not_before: Steady(0) };
             return if self.attempts > 0 { self.give(Up::Mixed) } else { self.drafted(now) };
         }
         if self.policy.clear_stops && view.situation.state == State::Working {
             // A part of it is there, and no other message may come between.
             self.stage = match self.stage {
                 Stage::Looking { since, .. } => Stage::Looking { since, inspecting: false },
-                _ => Stage::Waiting { not_before: Timestamp(0) },
+                _ => Stage::Waiting { not_before: Steady(0) },
             };
             self.shut = Some(Shut::Working);
             return Vec::new();
@@ -22,7 +22,7 @@ impl Delivery {
         vec![Action::Type(Write::Clear)]
     }
 
-    fn drafted(&mut self, now: Timestamp) -> Vec<Action> {
+    fn drafted(&mut self, now: Steady) -> Vec<Action> {
         self.shut = Some(Shut::Draft);
         self.deadline = Some(now.plus(self.policy.look));
         Vec::new()
@@ -30,10 +30,10 @@ impl Delivery {
 
     pub(super) fn clear(
         &mut self,
-        typed: Option<Timestamp>,
+        typed: Option<Steady>,
         event: Event,
         view: &View,
-        now: Timestamp,
+        now: Steady,
     ) -> Vec<Action> {
         let Some(typed) = typed else {
             let typed = Stage::Clearing { typed: Some(now) };
@@ -53,8 +53,8 @@ impl Delivery {
         self.drafted(now)
     }
 
-    fn start_over(&mut self, view: &View, now: Timestamp) -> Vec<Action> {
-        self.stage = Stage::Waiting { not_before: Timestamp(0) };
-        self.wait(Timestamp(0), view, now)
+    fn start_over(&mut self, view: &View, now: Steady) -> Vec<Action> {
+        self.stage = Stage::Waiting { not_before: Steady(0) };
+        self.wait(Steady(0), view, now)
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::{Action, Because, Delivery, Event, Mode, Sight, Stage, Up, View, Write};
-use crate::Timestamp;
+use crate::Steady;
 
 impl Delivery {
-    pub(super) fn enter(&mut self, enter_at: Timestamp, view: &View, now: Timestamp) -> Vec<Action> {
+    pub(super) fn enter(&mut self, enter_at: Steady, view: &View, now: Steady) -> Vec<Action> {
         let blind = self.is_blind();
         if view.sight != Sight::Ours && !blind {
             self.stage = Stage::Looking { since: now, inspecting: false };
@@ -27,11 +27,11 @@ impl Delivery {
 
     pub(super) fn confirm(
         &mut self,
-        since: Timestamp,
-        at_work: Option<Timestamp>,
+        since: Steady,
+        at_work: Option<Steady>,
         event: Event,
         view: &View,
-        now: Timestamp,
+        now: Steady,
     ) -> Vec<Action> {
         let blind = self.is_blind();
         let asks = blind && !self.policy.raw_only;
@@ -66,12 +66,12 @@ impl Delivery {
         let gone = blind || view.sight == Sight::Empty || (view.sight == Sight::Hidden && rested);
         // Where no composer is known, the text is also echoed while it stands in one.
         let stays = view.sight == Sight::Part || (blind && view.sight != Sight::Empty);
-        let sign = if gone && view.at_work {
+        let sign = if gone && view.at_work && !view.other_entered {
             Some(if self.mode == Mode::Queue { Because::Kept } else { Because::WentToWork })
         } else if view.echoed && !stays {
             Some(Because::Echoed)
         } else {
-            Some(Because::Emptied).filter(|_| gone && self.command)
+            Some(Because::Emptied).filter(|_| gone && self.command && !view.other_entered)
         };
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
@@ -96,7 +96,7 @@ impl Delivery {
     }
 
     /// The text still stands there: the Enter was swallowed, or became a line break.
-    fn enter_again(&mut self, since: Timestamp, event: Event, view: &View, now: Timestamp) -> Vec<Action> {
+    fn enter_again(&mut self, since: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
         if let Err(shut) = view.situation.admits_enter() {
             self.shut = Some(shut);
             return Vec::new();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Situation;
-use crate::{Proof, Timestamp};
+use crate::{Proof, Steady};
 
 /// When a message may be typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -75,10 +75,12 @@ pub struct View {
     /// Somebody else typed since the composer was last seen empty: what stands there may be theirs, also where it reads
     /// like something of ours.
     pub touched: bool,
+    /// Somebody else pressed Enter since this message's: what the agent does now may be theirs.
+    pub other_entered: bool,
     /// When the terminal was last looked at, an editor or a pager had it: keys are commands to those.
     pub taken: bool,
     /// When its screen changed last.
-    pub changed: Timestamp,
+    pub changed: Steady,
     /// What the screen says was read from it as it is now, not in the middle of a frame.
     pub current: bool,
 }

@@ -29,8 +29,9 @@ fn view(state: State, sight: Sight) -> View {
         repeated: false,
         tells_prompts: false,
         touched: false,
+        other_entered: false,
         taken: false,
-        changed: Timestamp(0),
+        changed: Steady(0),
         current: true,
     }
 }
@@ -39,7 +40,7 @@ fn view(state: State, sight: Sight) -> View {
 fn play(delivery: &mut Delivery, table: &[(u64, Event, View)]) -> Vec<(u64, Action)> {
     let mut done = Vec::new();
     for (at, event, view) in table {
-        done.extend(delivery.handle(*event, view, Timestamp(*at)).into_iter().map(|action| (*at, action)));
+        done.extend(delivery.handle(*event, view, Steady(*at)).into_iter().map(|action| (*at, action)));
     }
     done
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Asking, Fact, Failure, State, Timestamp};
+use crate::{Asking, Fact, Failure, State, Steady};
 
 /// What one rule saw on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +136,7 @@ pub struct At<T> {
     /// What.
     pub what: T,
     /// When.
-    pub at: Timestamp,
+    pub at: Steady,
 }
 
 /// What the agent's own records say of its turn.
@@ -146,7 +146,7 @@ pub struct TurnRecord {
     pub open: Option<At<bool>>,
     /// When that turn was begun.
     #[serde(skip)]
-    pub begun: Option<Timestamp>,
+    pub begun: Option<Steady>,
     /// It waits for a person.
     pub asked: Option<At<Asking>>,
     /// How the last turn failed.
@@ -160,7 +160,7 @@ pub struct TurnRecord {
 
 impl TurnRecord {
     /// Takes in what was reported, and happened at `at`.
-    pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, now: Timestamp) {
+    pub(super) fn learn(&mut self, fact: &Fact, at: Steady, now: Steady) {
         let open = |open| Some(At { what: open, at: now });
         match fact {
             Fact::PromptSubmitted { .. } | Fact::TurnStarted => {
@@ -206,7 +206,7 @@ impl TurnRecord {
     }
 
     /// The same, learnt at another moment.
-    pub(super) fn learnt(self, now: Timestamp) -> Self {
+    pub(super) fn learnt(self, now: Steady) -> Self {
         Self {
             begun: None,
             open: self.open.map(|open| At { at: now, ..open }),
@@ -227,15 +227,15 @@ impl TurnRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Activity {
     /// Begin of the present run of output.
-    pub(super) began: Option<Timestamp>,
+    pub(super) began: Option<Steady>,
     /// Last output that was nobody's echo.
-    pub(super) last: Option<Timestamp>,
+    pub(super) last: Option<Steady>,
     /// Last output at all.
-    pub(super) any: Option<Timestamp>,
+    pub(super) any: Option<Steady>,
 }
 
 impl Activity {
-    pub(super) fn output(&mut self, now: Timestamp, echo: bool, pause_ms: u32) {
+    pub(super) fn output(&mut self, now: Steady, echo: bool, pause_ms: u32) {
         self.any = Some(now);
         if echo {
             return;

@@ -3,11 +3,11 @@
 use super::evidence::Finding;
 use super::weigh::{Ground, Weighed, rule};
 use super::{Detector, Sight, millis};
-use crate::{Asking, State, Timestamp};
+use crate::{Asking, State, Steady};
 
 impl Detector {
     /// No rule for this agent knows the screen. Signs are added up.
-    pub(super) fn signs(&self, ending: Option<&Finding>, now: Timestamp) -> Weighed {
+    pub(super) fn signs(&self, ending: Option<&Finding>, now: Steady) -> Weighed {
         let settings = &self.settings;
         let quiet_since = self.activity.last.unwrap_or(self.born);
         let flows =
@@ -77,7 +77,7 @@ impl Detector {
     }
 
     /// Until when a program that was idle, and only echoed what was typed since, is idle still.
-    fn typed_into_until(&self) -> Option<Timestamp> {
+    fn typed_into_until(&self) -> Option<Steady> {
         let since = self.verdict.since;
         let echoed = self.activity.last.is_none_or(|last| last <= since);
         let idle = self.verdict.state == State::Idle && self.sight == Sight::Current;
@@ -100,7 +100,7 @@ impl Detector {
         if state == State::Blocked { weighed.kind(Asking::Dialog.as_str()) } else { weighed }
     }
 
-    fn unrecognised(&self, now: Timestamp) -> Weighed {
+    fn unrecognised(&self, now: Steady) -> Weighed {
         let deadline = self.born.plus(millis(self.settings.startup_deadline_ms));
         if !self.ready && now < deadline {
             return Weighed::new(State::Starting, 0.5, "no rule knows its screen yet")

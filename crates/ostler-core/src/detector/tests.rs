@@ -11,7 +11,7 @@ mod signs;
 use super::*;
 use crate::Failure;
 
-const BEGIN: Timestamp = Timestamp(1_000_000);
+const BEGIN: Steady = Steady(1_000_000);
 
 const KNOWN: Expectations = Expectations { status: false, rules: true, transcript_ends: true };
 const SPEAKS: Expectations = Expectations { status: true, ..KNOWN };
@@ -63,7 +63,7 @@ fn settings() -> Settings {
 /// A detector in simulated time.
 struct Stage {
     detector: Detector,
-    now: Timestamp,
+    now: Steady,
     announced: Vec<(u64, State)>,
     samples: usize,
 }
@@ -74,7 +74,7 @@ impl Stage {
         Self { detector, now: BEGIN, announced: Vec::new(), samples: 0 }
     }
 
-    fn handle(&mut self, event: Event, now: Timestamp) {
+    fn handle(&mut self, event: Event, now: Steady) {
         self.now = now;
         for action in self.detector.handle(event, now) {
             match action {
@@ -88,7 +88,7 @@ impl Stage {
     }
 
     /// Lets everything happen that falls due before `now`.
-    fn run_until(&mut self, now: Timestamp) {
+    fn run_until(&mut self, now: Steady) {
         while let Some(due) = self.detector.deadline().filter(|due| *due <= now) {
             self.handle(Event::Tick, due);
         }
@@ -123,7 +123,7 @@ impl Stage {
             "transcript" => Event::Reported(Reporter::Transcript, fact(rest)),
             "written" => {
                 let (at, what) = rest.split_once(' ').unwrap();
-                Event::Written { fact: fact(what), at: Timestamp(BEGIN.0 + at.parse::<u64>().unwrap()) }
+                Event::Written { fact: fact(what), at: Steady(BEGIN.0 + at.parse::<u64>().unwrap()) }
             }
             "transport" => Event::Reported(Reporter::Transport, fact(rest)),
             "sample" => Event::Sampled(match rest {
@@ -212,7 +212,7 @@ fn play_with(settings: Settings, expectations: Expectations, script: &str) -> St
         let (did, expected) =
             line.split_once("->").map_or((line, None), |(did, expected)| (did.trim(), Some(expected.trim())));
         let (ms, words) = did.split_once(' ').unwrap_or((did, ""));
-        let at = Timestamp(BEGIN.0 + ms.parse::<u64>().unwrap());
+        let at = Steady(BEGIN.0 + ms.parse::<u64>().unwrap());
         assert!(at >= stage.now, "time goes back at {line:?}");
         stage.run_until(at);
         match words {

@@ -1,13 +1,13 @@
 //! Signs that a turn began after a given moment.
 
 use super::{Claim, Detector, TurnRecord};
-use crate::{State, Timestamp};
+use crate::{State, Steady};
 
 impl Detector {
     /// What shows that the agent went to work after this moment, if anything does.
     ///
     /// That Enter was typed is no sign: it is what one wants to know the effect of.
-    pub fn went_to_work_since(&self, moment: Timestamp, now: Timestamp) -> Option<&'static str> {
+    pub fn went_to_work_since(&self, moment: Steady, now: Steady) -> Option<&'static str> {
         let began = |record: &TurnRecord| record.open.is_some_and(|open| open.at >= moment);
         let shown = self.reading.find(State::Working).is_some_and(|finding| !finding.general);
         let flickers = self.flickers(now).is_some();

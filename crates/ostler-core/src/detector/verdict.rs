@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{State, Timestamp};
+use crate::{State, Steady};
 
 /// What an agent is doing, how sure that is, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Verdict {
     /// When a limit ends, in the agent's words.
     pub until: Option<String>,
     /// Since when it has been in this state.
-    pub since: Timestamp,
+    pub since: Steady,
 }
 
 impl Verdict {

@@ -2,7 +2,7 @@
 
 use super::evidence::Finding;
 use super::{Detector, Sight, Verdict, millis};
-use crate::{State, Timestamp};
+use crate::{State, Steady};
 
 /// The kind of work that is no more than trying again what failed.
 const RETRYING: &str = "retrying";
@@ -27,7 +27,7 @@ pub(super) struct Weighed {
     pub(super) because: Vec<String>,
     pub(super) until: Option<String>,
     /// When it may come out differently if nothing happens.
-    pub(super) again: Option<Timestamp>,
+    pub(super) again: Option<Steady>,
     pub(super) ground: Ground,
 }
 
@@ -53,7 +53,7 @@ impl Weighed {
         self
     }
 
-    pub(super) fn again(self, at: Timestamp) -> Self {
+    pub(super) fn again(self, at: Steady) -> Self {
         Self { again: Some(self.again.map_or(at, |again| again.min(at))), ..self }
     }
 
@@ -65,7 +65,7 @@ impl Weighed {
     }
 
     /// Comes back at `at` if `settled` is not so yet.
-    pub(super) fn unless(self, settled: bool, at: Timestamp) -> Self {
+    pub(super) fn unless(self, settled: bool, at: Steady) -> Self {
         if settled { self } else { self.again(at) }
     }
 
@@ -80,7 +80,7 @@ pub(super) fn rule(finding: &Finding) -> String {
 }
 
 impl Detector {
-    pub(super) fn weigh(&self, now: Timestamp) -> Weighed {
+    pub(super) fn weigh(&self, now: Steady) -> Weighed {
         // A dialog that was on the screen would be missing here, and an older word would count.
         if let Sight::Remembered { until } = self.sight
             && now < until
@@ -112,19 +112,19 @@ impl Detector {
     }
 
     /// Since when the screen looks idle, if a rule for this agent says so.
-    pub(super) fn own_idle(&self) -> Option<Timestamp> {
+    pub(super) fn own_idle(&self) -> Option<Steady> {
         self.seen.idle.filter(|_| self.knows(State::Idle) || self.knows(State::Watching))
     }
 
     /// Whether what was typed before Enter waits to be taken: it stands in the composer, or nothing at all was
     /// drawn since, as far as one can tell.
-    fn is_untaken(&self, entered: Timestamp) -> bool {
+    fn is_untaken(&self, entered: Steady) -> bool {
         let answered = self.activity.any.is_some_and(|any| any > entered);
         self.reading.draft.unwrap_or(!answered) && !self.vacant
     }
 
     /// Enter was typed, or the composer was emptied, a moment ago: work begins.
-    pub(super) fn submitted(&self, now: Timestamp) -> Option<Weighed> {
+    pub(super) fn submitted(&self, now: Steady) -> Option<Weighed> {
         let grace = millis(self.settings.submit_grace_ms);
         let (until, because) = match (self.entered, self.emptied) {
             // What was written is still there: the agent has yet to take it.
@@ -139,7 +139,7 @@ impl Detector {
     }
 
     /// The end of the conversation on the screen is an error, and nothing goes on.
-    fn failed_on_screen(&self, now: Timestamp) -> Option<Weighed> {
+    fn failed_on_screen(&self, now: Steady) -> Option<Weighed> {
         // Enter or an emptied composer: somebody goes on.
         if self.seen.working.is_some() || self.claim.is_some() || self.submitted(now).is_some() {
             return None;
@@ -157,7 +157,7 @@ impl Detector {
     }
 
     /// Only the screen speaks.
-    fn screen(&self, now: Timestamp) -> Weighed {
+    fn screen(&self, now: Steady) -> Weighed {
         match self.reading.find(State::Working) {
             Some(finding) if !finding.general => return Weighed::new(State::Working, 0.9, rule(finding)),
             // Agents at work move. What does not, and never did, may be quoted text.
@@ -181,7 +181,7 @@ impl Detector {
     }
 
     /// A rule for this agent says that it is idle: believed when it says so for a while, and nothing moves.
-    fn looks_idle(&self, finding: &Finding, now: Timestamp) -> Weighed {
+    fn looks_idle(&self, finding: &Finding, now: Steady) -> Weighed {
         let settings = &self.settings;
         let confirm = match (self.ready, self.expectations.status) {
             (true, _) if finding.certain => settings.certain_confirm_ms,

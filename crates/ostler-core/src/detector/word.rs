@@ -3,11 +3,11 @@
 use super::evidence::{At, Claim};
 use super::weigh::{Weighed, rule};
 use super::{Detector, Reporter, Settings, millis};
-use crate::{Asking, Failure, State, Timestamp};
+use crate::{Asking, Failure, State, Steady};
 
 impl Detector {
     /// The agent waits for a person.
-    pub(super) fn blocked(&self, now: Timestamp) -> Option<Weighed> {
+    pub(super) fn blocked(&self, now: Steady) -> Option<Weighed> {
         let dialog = self.reading.find(State::Blocked).zip(self.seen.blocked);
         let dialog = dialog.filter(|(finding, _)| !finding.general || self.hint_counts(now));
         let claim = self.claim.filter(|claim| matches!(claim.what, Claim::Blocked(_)));
@@ -48,12 +48,12 @@ impl Detector {
     }
 
     /// Whether what looks like a dialog of agents in general may be one.
-    fn hint_counts(&self, now: Timestamp) -> bool {
+    fn hint_counts(&self, now: Steady) -> bool {
         self.still_until().is_none_or(|until| now >= until)
     }
 
     /// Until when the agent's word that it works counts for more than the look of a dialog, which it may quote.
-    pub(super) fn still_until(&self) -> Option<Timestamp> {
+    pub(super) fn still_until(&self) -> Option<Steady> {
         let claims = self.claim.is_some_and(|claim| claim.what == Claim::Working);
         let record = self.record();
         let open = record.open.is_some_and(|open| open.what) && record.asked.is_none();
@@ -62,7 +62,7 @@ impl Detector {
     }
 
     /// The agent tells its status on the terminal.
-    pub(super) fn claims(&self, now: Timestamp) -> Option<Weighed> {
+    pub(super) fn claims(&self, now: Steady) -> Option<Weighed> {
         let claim = self.claim?;
         match claim.what {
             Claim::Blocked(_) => None,
@@ -89,7 +89,7 @@ impl Detector {
     }
 
     /// Work that the screen shows and that the agent, by its word of then, has not announced.
-    fn unannounced(&self, claimed: Timestamp, because: &str, now: Timestamp) -> Option<Weighed> {
+    fn unannounced(&self, claimed: Steady, because: &str, now: Steady) -> Option<Weighed> {
         let (finding, seen) = self.reading.find(State::Working).zip(self.seen.working)?;
         let working = Weighed::new(State::Working, 0.7, rule(finding));
         // With a prompt on its command line an agent may go to work before it says for the first time that it is ready.
@@ -106,7 +106,7 @@ impl Detector {
     }
 
     /// Until when the agent's word that it works means nothing: some say so for a moment while they start.
-    pub(super) fn flickers(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(super) fn flickers(&self, now: Steady) -> Option<Steady> {
         let window = millis(self.settings.flicker_ms);
         let claim = self.claim.filter(|claim| claim.what == Claim::Working)?;
         let early = self.first_idle.is_some_and(|first| claim.at.since(first) < window);
@@ -115,7 +115,7 @@ impl Detector {
     }
 
     /// Word of work gives way to a terminal that is silent, and looks idle, for long.
-    fn doubted(&self, weighed: Weighed, now: Timestamp) -> Option<Weighed> {
+    fn doubted(&self, weighed: Weighed, now: Steady) -> Option<Weighed> {
         let expiry = millis(self.settings.veto_expiry_ms);
         let silent_since = self.activity.any.unwrap_or(self.born);
         let Some(idle_since) = self.seen.idle.map(|idle| idle.max(silent_since)) else {
@@ -126,7 +126,7 @@ impl Detector {
     }
 
     /// Hooks and transcript say that a turn is open, or over.
-    pub(super) fn records_say(&self, now: Timestamp) -> Option<Weighed> {
+    pub(super) fn records_say(&self, now: Steady) -> Option<Weighed> {
         let record = self.record();
         let open = record.open?;
         let reporter = self.reporter().name();
@@ -179,7 +179,7 @@ impl Detector {
     }
 
     /// When a turn is over though nobody says so, if the screen goes on looking idle; it was last heard of at `told`.
-    fn over_unsaid(&self, begun: Timestamp, told: Timestamp, idle: Timestamp) -> Timestamp {
+    fn over_unsaid(&self, begun: Steady, told: Steady, idle: Steady) -> Steady {
         let Settings { interrupt_confirm_ms, begin_confirm_ms, .. } = self.settings;
         let idle_since = idle.max(told);
         // What it showed for a moment may be of the turn before.
@@ -190,7 +190,7 @@ impl Detector {
         // What was typed behind its Enter may have stopped it.
         let entered = self.prompted.as_ref().map_or(begun, |prompted| prompted.at.max(begun));
         let stopped = self.typed.filter(|typed| *typed > entered);
-        let over = |stopped: Timestamp| stopped.max(idle_since).plus(millis(interrupt_confirm_ms));
+        let over = |stopped: Steady| stopped.max(idle_since).plus(millis(interrupt_confirm_ms));
         stopped.map_or(unbegun, |stopped| over(stopped).min(unbegun))
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::breaker::Probes;
 use crate::pre_context::{self, Kind, ProviderSwitch, Retry};
-use crate::{Asking, Timestamp};
+use crate::{Asking, Wall};
 
 impl Run {
     pub(super) fn is_agent(&self, agent: AgentId) -> bool {
@@ -27,7 +27,7 @@ impl Run {
     }
 
     /// Gives the next attempt to the agent that is there.
-    pub(super) fn again(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn again(&mut self, now: Wall) -> Vec<Action> {
         let Some(provider) = self.agent.as_ref().map(|agent| agent.provider.clone()) else {
             return self.choose();
         };
@@ -35,7 +35,7 @@ impl Run {
         self.deliver(now)
     }
 
-    pub(super) fn turn(&mut self, provider: &str, now: Timestamp) {
+    pub(super) fn turn(&mut self, provider: &str, now: Wall) {
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.turns.push(Turn {
                 provider: provider.to_owned(),
@@ -50,7 +50,7 @@ impl Run {
         }
     }
 
-    pub(super) fn deliver(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn deliver(&mut self, now: Wall) -> Vec<Action> {
         let Some(agent) = self.agent.as_ref().map(|agent| agent.id) else { return self.choose() };
         if self.iterations >= self.policy.iterations() {
             return self.end(Outcome::GivenUp { why: GiveUp::Iterations }, now);
@@ -91,19 +91,19 @@ impl Run {
         (!text.is_empty()).then_some(Context { kind, text })
     }
 
-    pub(super) fn submitted(&mut self, proof: String, now: Timestamp) -> Vec<Action> {
+    pub(super) fn submitted(&mut self, proof: String, now: Wall) -> Vec<Action> {
         if let Some(turn) = self.last_turn() {
             (turn.submitted, turn.proof) = (Some(now), Some(proof));
         }
         self.go(self.agent_phase(Stage::Working, now), Vec::new())
     }
 
-    pub(super) fn agent_phase(&self, stage: Stage, now: Timestamp) -> Phase {
+    pub(super) fn agent_phase(&self, stage: Stage, now: Wall) -> Phase {
         Phase::Agent { stage, due: due_at(stage, &self.policy, now), blocked: None }
     }
 
     /// The agent does no more.
-    pub(super) fn stopped(&mut self, stop: Stop, now: Timestamp) -> Vec<Action> {
+    pub(super) fn stopped(&mut self, stop: Stop, now: Wall) -> Vec<Action> {
         let exited = matches!(stop, Stop::Exited { .. } | Stop::Ended | Stop::Lost);
         let Phase::Agent { stage, ref mut blocked, .. } = self.phase else {
             if exited {
@@ -179,7 +179,7 @@ impl Run {
     }
 
     /// A person answered: time begins afresh.
-    pub(super) fn resumed(&mut self, now: Timestamp) {
+    pub(super) fn resumed(&mut self, now: Wall) {
         if let Phase::Agent { stage, due, blocked } = &mut self.phase {
             *blocked = None;
             *due = due_at(*stage, &self.policy, now);
@@ -187,14 +187,14 @@ impl Run {
     }
 
     /// Goes on with another provider, though nothing speaks against this one's.
-    pub(super) fn unusable(&mut self, reason: &str, now: Timestamp) -> Vec<Action> {
+    pub(super) fn unusable(&mut self, reason: &str, now: Wall) -> Vec<Action> {
         self.close_turn(None, reason, now);
         let actions = self.stop_agent();
         self.observe(Then::Switch { exclude: true }, actions, now)
     }
 
     /// The agent is not there; its provider's breaker has nothing to do with that.
-    pub(super) fn not_started(&mut self, reason: &str, now: Timestamp) -> Vec<Action> {
+    pub(super) fn not_started(&mut self, reason: &str, now: Wall) -> Vec<Action> {
         let Some(agent) = self.agent.take() else { return Vec::new() };
         self.close_turn(None, &format!("cannot be started: {reason}"), now);
         let actions = released(agent.provider, agent.probe);
@@ -202,7 +202,7 @@ impl Run {
     }
 
     /// Stops in the middle: a budget is used up.
-    pub(super) fn break_off(&mut self, why: GiveUp, now: Timestamp) -> Vec<Action> {
+    pub(super) fn break_off(&mut self, why: GiveUp, now: Wall) -> Vec<Action> {
         if !matches!(self.phase, Phase::Agent { .. }) {
             return self.end(Outcome::GivenUp { why }, now);
         }
@@ -212,7 +212,7 @@ impl Run {
     }
 
     /// The agent asked something in its last words, and nothing else tells whether it is done.
-    pub(super) fn await_answer(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn await_answer(&mut self, now: Wall) -> Vec<Action> {
         let until = now.plus(Duration::from_secs(self.policy.blocked_secs));
         let blocked = Some(Blocked { kind: Asking::Question, until, in_words: true });
         self.go(Phase::Agent { stage: Stage::Working, due: None, blocked }, Vec::new())
@@ -231,7 +231,7 @@ impl Run {
         released(agent.provider.clone(), agent.probe.take())
     }
 
-    fn observe(&mut self, then: Then, mut actions: Vec<Action>, now: Timestamp) -> Vec<Action> {
+    fn observe(&mut self, then: Then, mut actions: Vec<Action>, now: Wall) -> Vec<Action> {
         actions.push(Action::ObserveTree { act: self.next_act() });
         self.go(Phase::Observing { due: now.plus(OBSERVE), then }, actions)
     }
@@ -241,7 +241,7 @@ impl Run {
     }
 
     /// Records the end of a turn; the answer is when it began.
-    fn close_turn(&mut self, stop: Option<Stop>, reason: &str, now: Timestamp) -> Option<Timestamp> {
+    fn close_turn(&mut self, stop: Option<Stop>, reason: &str, now: Wall) -> Option<Wall> {
         let turn = self.last_turn()?;
         turn.ended = Some(now);
         turn.stop = stop;
@@ -251,7 +251,7 @@ impl Run {
 }
 
 /// When an agent must be further. One at work may take its time.
-pub(super) fn due_at(stage: Stage, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+pub(super) fn due_at(stage: Stage, policy: &Policy, now: Wall) -> Option<Wall> {
     match stage {
         Stage::Starting => Some(now.plus(Duration::from_secs(policy.start_secs))),
         Stage::Delivering => Some(now.plus(Duration::from_secs(policy.deliver_secs))),

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use super::record::{Changes, HelperAnswer};
-use crate::breaker::{Evidence, Limit, Probes, Shut};
-use crate::detector::Reporter;
+use crate::Wall;
+use crate::breaker::{Evidence, Probes, Shut};
 use crate::pre_context::Kind;
-use crate::{Asking, Failure, Timestamp};
+use crate::stop::Stop;
 
 /// Names something that the run asked for, so that a shell that was restarted can tell whether it is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,65 +20,6 @@ pub struct Act {
 
 /// Names an agent: the act that started it.
 pub type AgentId = Act;
-
-/// Why an agent does no more. All of it is structured: what the agent wrote is not looked at here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "why", rename_all = "snake_case")]
-pub enum Stop {
-    /// It worked on the prompt and is idle now.
-    Idle {
-        /// Its last words ask something.
-        asks: bool,
-    },
-    /// Its turn failed.
-    TurnFailed {
-        /// Who says so.
-        by: Reporter,
-        /// What went wrong.
-        failure: Failure,
-        /// When it can be tried again.
-        until: Option<Timestamp>,
-    },
-    /// Its status on the terminal is an error.
-    StatusError,
-    /// It ended.
-    Exited {
-        /// Exit status.
-        status: Option<u8>,
-        /// Signal.
-        signal: Option<u8>,
-    },
-    /// Somebody had it ended.
-    Ended,
-    /// It is gone with its terminal, and nobody knows how it ended.
-    Lost,
-    /// It shows a limit.
-    Limited {
-        /// Which.
-        limit: Limit,
-        /// When it ends.
-        until: Option<Timestamp>,
-    },
-    /// It waits for a person.
-    Blocked {
-        /// What for.
-        kind: Asking,
-    },
-}
-
-impl Stop {
-    /// What speaks against the provider, and until when.
-    pub fn evidence(&self) -> Option<(Evidence, Option<Timestamp>)> {
-        let (evidence, until) = match *self {
-            Self::Idle { .. } | Self::Blocked { .. } | Self::Ended | Self::Lost => return None,
-            Self::TurnFailed { by, failure, until } => (Evidence::TurnFailed { by, failure }, until),
-            Self::StatusError => (Evidence::StatusError, None),
-            Self::Exited { status, signal } => (Evidence::Exited { status, signal }, None),
-            Self::Limited { limit, until } => (Evidence::LimitShown { limit }, until),
-        };
-        evidence.reason().map(|_| (evidence, until))
-    }
-}
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,8 +117,6 @@ pub enum Event {
     },
     /// A person wants no more of it.
     Cancelled,
-    /// Whoever watched the run is gone.
-    Detached,
     /// The shell was restarted and has read the record.
     Restarted,
     /// Time has passed.
@@ -240,7 +179,7 @@ pub enum Action {
         /// What.
         evidence: Evidence,
         /// When the provider says that it can be tried again.
-        until: Option<Timestamp>,
+        until: Option<Wall>,
         /// The probe that came to it.
         probe: Option<Probes>,
     },
@@ -249,7 +188,7 @@ pub enum Action {
         /// Whose.
         provider: String,
         /// When it was asked what it has now done.
-        began: Timestamp,
+        began: Wall,
     },
     /// Give back a probe of which nothing became.
     ReleaseProbe {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::record::{Changes, HelperRecord};
 use super::{Action, Context, GiveUp, Inquiry, Outcome, Phase, Run};
-use crate::Timestamp;
+use crate::Wall;
 use crate::pre_context::{self, Failed, Helper, Kind};
 
 impl Run {
     /// The agent is finished, and its checks pass if it has any: what is left are criteria in words.
-    pub(super) fn accomplished(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn accomplished(&mut self, now: Wall) -> Vec<Action> {
         if !self.policy.has_criteria {
             return self.finished(now);
         }
@@ -24,7 +24,7 @@ impl Run {
     }
 
     /// Asks a helper for commands.
-    pub(super) fn inquire(&mut self, inquiry: Inquiry, now: Timestamp) -> Vec<Action> {
+    pub(super) fn inquire(&mut self, inquiry: Inquiry, now: Wall) -> Vec<Action> {
         let files: Vec<Vec<String>> = self
             .attempts
             .iter()
@@ -56,7 +56,7 @@ impl Run {
     }
 
     /// The helper answered, or could not.
-    pub(super) fn helped(&mut self, record: HelperRecord, now: Timestamp) -> Vec<Action> {
+    pub(super) fn helped(&mut self, record: HelperRecord, now: Wall) -> Vec<Action> {
         match self.phase {
             Phase::AskingHelper { inquiry: Inquiry::Failures, .. } => self.advised(record, now),
             Phase::AskingHelper { inquiry: Inquiry::Criteria, .. } => {
@@ -69,7 +69,7 @@ impl Run {
     }
 
     /// What a helper found of attempts that fail in the same way is told to one more.
-    fn advised(&mut self, record: HelperRecord, now: Timestamp) -> Vec<Action> {
+    fn advised(&mut self, record: HelperRecord, now: Wall) -> Vec<Action> {
         let answered = matches!(record, HelperRecord::Answered(_));
         self.helper = Some(record);
         if answered && self.number() >= self.attempts_allowed() {
@@ -83,7 +83,7 @@ impl Run {
     }
 
     /// The run's time is up. Criteria that are being verified do not undo what the checks said.
-    pub(super) fn too_late_to_go_on(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn too_late_to_go_on(&mut self, now: Wall) -> Vec<Action> {
         if matches!(self.phase, Phase::AskingHelper { inquiry: Inquiry::Criteria, .. }) {
             self.helped(HelperRecord::Failed { reason: "the time of the run is up".into() }, now)
         } else {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::record::{Attempt, Changes, Status};
 use super::{Action, GiveUp, Inquiry, Outcome, Phase, Run, Then};
-use crate::Timestamp;
+use crate::Wall;
 
 /// Equal first errors in a row that are a loop.
 const LOOP: usize = 3;
 
 impl Run {
     /// The work tree was looked at.
-    pub(super) fn observed(&mut self, changes: Option<Changes>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn observed(&mut self, changes: Option<Changes>, now: Wall) -> Vec<Action> {
         let Phase::Observing { then, .. } = &self.phase else { return Vec::new() };
         let then = then.clone();
         if let Some(turn) = self.last_turn() {
@@ -31,14 +31,14 @@ impl Run {
         }
     }
 
-    fn check(&mut self, now: Timestamp) -> Vec<Action> {
+    fn check(&mut self, now: Wall) -> Vec<Action> {
         let act = self.next_act();
         let due = now.plus(Duration::from_secs(self.policy.check_secs));
         self.go(Phase::Checking { due }, vec![Action::RunChecks { act }])
     }
 
     /// The checks were run.
-    pub(super) fn checked(&mut self, passed: bool, failures: Vec<String>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn checked(&mut self, passed: bool, failures: Vec<String>, now: Wall) -> Vec<Action> {
         if !matches!(self.phase, Phase::Checking { .. }) {
             return Vec::new();
         }
@@ -50,7 +50,7 @@ impl Run {
     }
 
     /// The attempt is finished, and nothing that verified it failed.
-    pub(super) fn finished(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn finished(&mut self, now: Wall) -> Vec<Action> {
         let (status, outcome) = if self.policy.has_checks {
             (Status::Passed, Outcome::Done)
         } else {
@@ -61,7 +61,7 @@ impl Run {
     }
 
     /// The attempt failed.
-    pub(super) fn failed(&mut self, errors: Vec<String>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn failed(&mut self, errors: Vec<String>, now: Wall) -> Vec<Action> {
         self.close(Status::Failed, errors, now);
         let why = if let Some(why) = self.used_up(now) {
             why
@@ -82,7 +82,7 @@ impl Run {
     }
 
     /// The budget that is used up, if one is.
-    pub(super) fn used_up(&self, now: Timestamp) -> Option<GiveUp> {
+    pub(super) fn used_up(&self, now: Wall) -> Option<GiveUp> {
         if self.policy.time().is_some_and(|time| now >= self.began.plus(time)) {
             Some(GiveUp::Time)
         } else {
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    pub(super) fn retry(&mut self, now: Timestamp) -> Vec<Action> {
+    pub(super) fn retry(&mut self, now: Wall) -> Vec<Action> {
         let mut actions = if self.policy.fresh_agent { self.stop_agent() } else { Vec::new() };
         actions.extend(self.attempt(now));
         self.outbox.clone_from(&actions);
@@ -115,7 +115,7 @@ impl Run {
         last.len() == LOOP && first.is_some() && last.iter().all(|attempt| attempt.first_error() == first)
     }
 
-    fn close(&mut self, status: Status, errors: Vec<String>, now: Timestamp) {
+    fn close(&mut self, status: Status, errors: Vec<String>, now: Wall) {
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.end(status, errors, now);
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{GiveUp, Outcome};
-use crate::{Asking, Timestamp};
+use crate::{Asking, Wall};
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,33 +16,33 @@ pub enum Phase {
     /// No provider can be used before this moment.
     Waiting {
         /// When one is chosen again.
-        until: Timestamp,
+        until: Wall,
     },
     /// An agent has the task.
     Agent {
         /// How far it is.
         stage: Stage,
         /// When it must be further.
-        due: Option<Timestamp>,
+        due: Option<Wall>,
         /// It waits for a person.
         blocked: Option<Blocked>,
     },
     /// The work tree is being looked at.
     Observing {
         /// When that is given up.
-        due: Timestamp,
+        due: Wall,
         /// What comes then.
         then: Then,
     },
     /// The checks are running.
     Checking {
         /// When they count as failed.
-        due: Timestamp,
+        due: Wall,
     },
     /// A helper was asked.
     AskingHelper {
         /// When it counts as of no help.
-        due: Timestamp,
+        due: Wall,
         /// What about.
         #[serde(default)]
         inquiry: Inquiry,
@@ -83,7 +83,7 @@ pub struct Blocked {
     /// What for.
     pub kind: Asking,
     /// How long it is given.
-    pub until: Timestamp,
+    pub until: Wall,
     /// It asked in its last words, and is idle; else a dialog is open.
     pub in_words: bool,
 }

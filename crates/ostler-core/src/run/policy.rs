@@ -4,13 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, pre_context};
+use crate::pre_context;
+use crate::stop_watch::Patience;
 
 /// No run delivers more prompts, whatever its policy says.
 pub const MAX_ITERATIONS: u32 = 50;
-
-/// How long an agent may try again what cannot be had so.
-const HOPELESS: Duration = Duration::from_secs(5);
 
 /// What a run may do, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,17 +81,9 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// How long an agent may go on trying again after such a failure, if there is a limit.
-    ///
-    /// A plan that is used up and a login that is refused are not to be had by trying again.
-    pub fn patience(&self, failure: Failure) -> Option<Duration> {
-        let patience = Some(Duration::from_secs(self.retry_secs)).filter(|patience| !patience.is_zero());
-        match failure {
-            Failure::Quota | Failure::Auth => patience.map(|patience| patience.min(HOPELESS)),
-            Failure::RateLimit | Failure::Overloaded | Failure::Unavailable => patience,
-            // Nothing that speaks against the provider.
-            Failure::Invalid | Failure::Other => None,
-        }
+    /// How long an agent may retry calls to its model that fail.
+    pub fn patience(&self) -> Patience {
+        Patience::limited(Duration::from_secs(self.retry_secs))
     }
 
     /// Attempts, bounded.

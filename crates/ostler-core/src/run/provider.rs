@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::record::Attempt;
 use super::{Action, Agent, GiveUp, Outcome, Phase, Run, Stage};
 use crate::breaker::{Probes, Reason, Shut};
-use crate::{Asking, Failure, Timestamp};
+use crate::{Asking, Failure, Wall};
 
 /// Waits for a provider in one run.
 const MAX_WAITS: u32 = 50;
@@ -19,7 +19,7 @@ impl Run {
     }
 
     /// Waits for a provider, if that can help.
-    pub(super) fn no_provider(&mut self, shut: Vec<Shut>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn no_provider(&mut self, shut: Vec<Shut>, now: Wall) -> Vec<Action> {
         // There is nobody else for the one whose turn failed and who is not shut out: it gets another try.
         let fresh = self.attempts.last().is_some_and(|attempt| attempt.turns.is_empty());
         let doubted = self.tried.iter().any(|tried| shut.iter().all(|shut| shut.provider != *tried));
@@ -56,7 +56,7 @@ impl Run {
     }
 
     /// Starts the agent of a provider.
-    pub(super) fn chosen(&mut self, provider: String, probe: Option<Probes>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn chosen(&mut self, provider: String, probe: Option<Probes>, now: Wall) -> Vec<Action> {
         if self.tried.contains(&provider) {
             return self.end(Outcome::GivenUp { why: GiveUp::NoProvider { shut: Vec::new() } }, now);
         }
@@ -68,7 +68,7 @@ impl Run {
     }
 
     /// Goes on with another provider within the attempt.
-    pub(super) fn switch(&mut self, exclude: bool, now: Timestamp) -> Vec<Action> {
+    pub(super) fn switch(&mut self, exclude: bool, now: Wall) -> Vec<Action> {
         if self.policy.is_spent(self.tokens) {
             return self.end(Outcome::GivenUp { why: GiveUp::Tokens }, now);
         }

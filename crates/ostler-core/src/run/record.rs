@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Stop;
-use crate::{Failure, Timestamp};
+use crate::stop::Stop;
+use crate::{Failure, Wall};
 
 /// Files that are kept of each kind.
 const MAX_FILES: usize = 200;
@@ -98,9 +98,9 @@ pub struct Attempt {
     /// From 1.
     pub number: u32,
     /// When it began.
-    pub started: Timestamp,
+    pub started: Wall,
     /// When it ended.
-    pub ended: Option<Timestamp>,
+    pub ended: Option<Wall>,
     /// What became of it.
     pub status: Status,
     /// What its checks complained of, the first thing first.
@@ -115,13 +115,13 @@ pub struct Turn {
     /// Who.
     pub provider: String,
     /// When it was asked.
-    pub started: Timestamp,
+    pub started: Wall,
     /// When its agent had the prompt.
-    pub submitted: Option<Timestamp>,
+    pub submitted: Option<Wall>,
     /// By what that is known.
     pub proof: Option<String>,
     /// When it ended.
-    pub ended: Option<Timestamp>,
+    pub ended: Option<Wall>,
     /// Why it ended.
     pub stop: Option<Stop>,
     /// Why it ended, in words.
@@ -131,7 +131,7 @@ pub struct Turn {
 }
 
 impl Attempt {
-    pub(super) fn new(number: u32, now: Timestamp) -> Self {
+    pub(super) fn new(number: u32, now: Wall) -> Self {
         Self {
             number,
             started: now,
@@ -174,7 +174,7 @@ impl Attempt {
         self.errors.first().map(String::as_str)
     }
 
-    pub(super) fn end(&mut self, status: Status, errors: Vec<String>, now: Timestamp) {
+    pub(super) fn end(&mut self, status: Status, errors: Vec<String>, now: Wall) {
         if self.status != Status::Running {
             return;
         }

@@ -19,7 +19,7 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
     assert_eq!(seen.shut(), None);
     let done = play(&mut delivery, &[(7_012, RAW, gone)]);
     assert_eq!((done, delivery.shut()), (vec![(7_012, Action::Missed)], None));
-    assert_eq!((delivery.deadline(), delivery.proof()), (Some(Timestamp(8_012)), Proof::Queued));
+    assert_eq!((delivery.deadline(), delivery.proof()), (Some(Steady(8_012)), Proof::Queued));
     let done = play(&mut delivery, &[(8_012, Event::Looked, gone), (8_013, RAW, gone)]);
     assert_eq!(done, [(8_012, Action::Inspect), (8_013, Action::Type(Write::Body))]);
     assert_eq!(delivery.attempts(), 2);
@@ -28,15 +28,15 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
 /// What becomes of a delivery on a screen that changes all the time.
 fn restless(mut delivery: Delivery, moving: View) -> (u64, Vec<Action>) {
     for now in (1_000..100_000).step_by(100) {
-        let moving = View { changed: Timestamp(now - 50), ..moving };
-        let mut actions = delivery.handle(Event::Looked, &moving, Timestamp(now));
+        let moving = View { changed: Steady(now - 50), ..moving };
+        let mut actions = delivery.handle(Event::Looked, &moving, Steady(now));
         if actions == [Action::Inspect] {
-            actions = delivery.handle(RAW, &moving, Timestamp(now));
+            actions = delivery.handle(RAW, &moving, Steady(now));
         }
         if !actions.is_empty() {
             return (now, actions);
         }
-        assert!(delivery.deadline().is_some_and(|at| at > Timestamp(now)), "it comes back by itself");
+        assert!(delivery.deadline().is_some_and(|at| at > Steady(now)), "it comes back by itself");
     }
     panic!("it holds the queue for ever: {delivery:?}");
 }
@@ -52,7 +52,7 @@ fn a_screen_that_never_rests_is_waited_for_but_not_for_ever() {
     // The time of a dialog does not count.
     let mut asked = entered();
     assert_eq!(play(&mut asked, &[(90_000, Event::Looked, view(State::Blocked, Sight::Hidden))]), []);
-    let after = View { changed: Timestamp(90_090), ..moving(Sight::Empty) };
+    let after = View { changed: Steady(90_090), ..moving(Sight::Empty) };
     assert_eq!(play(&mut asked, &[(90_100, Event::Looked, after)]), []);
     let rest = [(92_090, Event::Looked, after)];
     assert_eq!(play(&mut asked, &rest), [(92_090, Action::Give(Up::Uncertain))]);

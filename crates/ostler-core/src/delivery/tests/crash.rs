@@ -6,7 +6,7 @@ use super::*;
 fn after_a_crash_the_ledger_decides() {
     let resume = |last| {
         let progress = Progress { attempts: 1, enters: 1, proof: Proof::Written, last };
-        Delivery::resumed(Mode::WhenIdle, policy(), progress, Timestamp(0))
+        Delivery::resumed(Mode::WhenIdle, policy(), progress, Steady(0))
     };
     let empty = view(State::Idle, Sight::Empty);
     let ours = view(State::Idle, Sight::Ours);
@@ -27,7 +27,7 @@ fn after_a_crash_the_ledger_decides() {
 fn after_a_crash_an_enter_before_the_last_one_counts() {
     let last = Some((Write::Enter, false));
     let progress = Progress { attempts: 1, enters: 2, proof: Proof::Seen, last };
-    let delivery = Delivery::resumed(Mode::WhenIdle, policy(), progress, Timestamp(0));
+    let delivery = Delivery::resumed(Mode::WhenIdle, policy(), progress, Steady(0));
     // The second one was about to be pressed; the first one may have been taken, and its prompt answered.
     let empty = view(State::Idle, Sight::Empty);
     let moments = [(5_000, Event::Looked, empty), (5_001, RAW, empty), (20_000, Event::Looked, empty)];
@@ -45,7 +45,7 @@ fn after_a_crash_a_turn_is_not_interrupted_again() {
     let resume = |done| {
         let last = Some((Write::Interrupt, done));
         let progress = Progress { attempts: 0, enters: 0, proof: Proof::Queued, last };
-        Delivery::resumed(Mode::Interrupt, policy(), progress, Timestamp(0))
+        Delivery::resumed(Mode::Interrupt, policy(), progress, Steady(0))
     };
     let work = view(State::Working, Sight::Empty);
     // The key is in the terminal: once more it may mean something else.
@@ -58,10 +58,11 @@ fn after_a_crash_a_turn_is_not_interrupted_again() {
 fn an_enter_that_could_not_be_recorded_is_thought_over_again() {
     let mut delivery = written();
     let (ours, dialog) = (view(State::Idle, Sight::Ours), view(State::Blocked, Sight::Hidden));
-    let done = play(&mut delivery, &[(60, Event::Looked, ours), (160, Event::Looked, ours)]);
-    assert_eq!(done.last(), Some(&(160, Action::Type(Write::Enter))));
-    delivery.not_recorded(Timestamp(1_160));
-    assert_eq!((delivery.enters(), delivery.deadline()), (0, Some(Timestamp(1_160))));
+    let _ = play(&mut delivery, &[(60, Event::Looked, ours)]);
+    let done = play(&mut delivery.clone(), &[(160, Event::Looked, ours)]);
+    assert_eq!(done, [(160, Action::Type(Write::Enter))]);
+    delivery.postpone();
+    assert_eq!(delivery.enters(), 0);
     // A dialog has come meanwhile, which the Enter would have answered.
     assert_eq!(play(&mut delivery, &[(1_160, Event::Looked, dialog)]), []);
     let done = play(&mut delivery, &[(5_000, Event::Looked, ours), (5_200, Event::Looked, ours)]);
@@ -73,11 +74,11 @@ fn an_enter_that_could_not_be_recorded_is_thought_over_again() {
 fn a_text_that_could_not_be_recorded_was_not_typed() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
     let (empty, working) = (view(State::Idle, Sight::Empty), view(State::Working, Sight::Empty));
-    let done = play(&mut delivery, &[(0, Event::Looked, empty), (1, RAW, empty)]);
-    assert_eq!(done.last(), Some(&(1, Action::Type(Write::Body))));
-    delivery.not_recorded(Timestamp(1_001));
+    let _ = play(&mut delivery, &[(0, Event::Looked, empty)]);
+    assert_eq!(play(&mut delivery.clone(), &[(1, RAW, empty)]), [(1, Action::Type(Write::Body))]);
+    delivery.postpone();
     assert!(delivery.is_waiting() && delivery.attempts() == 0);
-    assert_eq!(play(&mut delivery, &[(500, Event::Looked, empty), (1_001, Event::Looked, working)]), []);
+    assert_eq!(play(&mut delivery, &[(1_001, Event::Looked, working)]), []);
     let done = play(&mut delivery, &[(3_000, Event::Looked, empty), (3_001, RAW, empty)]);
     assert_eq!(done, [(3_000, Action::Inspect), (3_001, Action::Type(Write::Body))]);
     assert_eq!(delivery.attempts(), 1);
@@ -87,9 +88,9 @@ fn a_text_that_could_not_be_recorded_was_not_typed() {
 fn a_second_enter_that_could_not_be_recorded_leaves_the_first_to_be_confirmed() {
     let mut delivery = entered();
     let ours = view(State::Idle, Sight::Ours);
-    let again = play(&mut delivery, &[(3_300, Event::Looked, ours), (3_301, RAW, ours)]);
-    assert_eq!(again, [(3_300, Action::Inspect), (3_301, Action::Type(Write::Enter))]);
-    delivery.not_recorded(Timestamp(4_301));
+    assert_eq!(play(&mut delivery, &[(3_300, Event::Looked, ours)]), [(3_300, Action::Inspect)]);
+    assert_eq!(play(&mut delivery.clone(), &[(3_301, RAW, ours)]), [(3_301, Action::Type(Write::Enter))]);
+    delivery.postpone();
     assert_eq!(delivery.enters(), 1);
     let empty = view(State::Idle, Sight::Empty);
     let taken = View { at_work: true, ..empty };

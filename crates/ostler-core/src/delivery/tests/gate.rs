@@ -41,7 +41,7 @@ fn an_agent_that_was_never_recognised_is_typed_into_only_on_request() {
     let mut early = Delivery::new(Mode::Now, policy());
     let soon = view(State::Idle, Sight::Hidden);
     assert_eq!(play(&mut early, &[(0, Event::Looked, soon)]), []);
-    assert_eq!((early.shut(), early.deadline()), (Some(Shut::Hidden), Some(Timestamp(5_000))));
+    assert_eq!((early.shut(), early.deadline()), (Some(Shut::Hidden), Some(Steady(5_000))));
     assert_eq!(play(&mut early, &[(5_000, Event::Looked, idle)]), [(5_000, Action::Inspect)]);
     let mut blind = Delivery::new(Mode::Now, policy());
     let done = play(
@@ -76,7 +76,7 @@ fn a_cooked_terminal_is_asked_again_later() {
     let cooked = Event::Inspected { cooked: true, pending: 0 };
     let done = play(&mut delivery, &[(0, Event::Looked, idle), (1, cooked, idle)]);
     assert_eq!(done, [(0, Action::Inspect)]);
-    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Cooked), Some(Timestamp(801))));
+    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Cooked), Some(Steady(801))));
     assert_eq!(play(&mut delivery, &[(801, Event::Looked, idle)]), [(801, Action::Inspect)]);
 }
 
@@ -85,7 +85,7 @@ fn nothing_is_typed_into_an_editor_or_a_pager() {
     let pager = View { taken: true, ..view(State::Idle, Sight::Empty) };
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
     assert_eq!(play(&mut delivery, &[(0, Event::Looked, pager), (1, RAW, pager)]), [(0, Action::Inspect)]);
-    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Taken), Some(Timestamp(801))));
+    assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Taken), Some(Steady(801))));
     // Whether it still has the terminal is asked again, not remembered.
     let left = view(State::Idle, Sight::Empty);
     let done = play(&mut delivery, &[(801, Event::Looked, pager), (802, RAW, left)]);

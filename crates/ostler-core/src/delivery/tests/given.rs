@@ -55,7 +55,7 @@ fn what_was_once_seen_among_what_was_said_is_not_typed_again() {
         let view = echoed(state, sight);
         let mut delivery = given();
         assert_eq!(play(&mut delivery, &[(100, Event::Looked, view)]), []);
-        assert_eq!(delivery.deadline(), Some(Timestamp(5_100)));
+        assert_eq!(delivery.deadline(), Some(Steady(5_100)));
         assert_eq!(play(&mut delivery, &[(5_100, Event::Looked, view)]), proof(5_100, Because::Echoed));
     }
     // A turn that failed has put it back into the composer.

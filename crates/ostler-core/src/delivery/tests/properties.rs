@@ -50,8 +50,9 @@ proptest! {
                     (_, true) => State::Working,
                     _ => State::Idle,
                 };
-                let seen = View { at_work: agent.working, changed: Timestamp(agent.changed), ..view(state, sight) };
-                for action in delivery.handle(event, &seen, Timestamp(now)) {
+                let seen = View { at_work: agent.working, changed: Steady(agent.changed), ..view(state, sight) };
+                let before = delivery.clone();
+                for action in delivery.handle(event, &seen, Steady(now)) {
                     match action {
                         Action::Inspect => {
                             let pending = u32::from(!late.is_empty());
@@ -61,7 +62,8 @@ proptest! {
                             prop_assert!(!agent.dialog, "a dialog was answered with {:?}", write);
                             match moods.next() {
                                 Some(Mood::FullDisk) => {
-                                    delivery.not_recorded(Timestamp(now + 1_000));
+                                    delivery = before.clone();
+                                    delivery.postpone();
                                     continue;
                                 }
                                 Some(Mood::Drops) => {}

@@ -16,7 +16,7 @@ fn the_agents_own_word_is_the_best_proof() {
     let mut delivery = entered();
     let work = View { at_work: true, tells_prompts: true, ..view(State::Working, Sight::Empty) };
     assert_eq!(play(&mut delivery, &[(300, Event::Looked, work)]), []);
-    assert_eq!(delivery.deadline(), Some(Timestamp(2_300)));
+    assert_eq!(delivery.deadline(), Some(Steady(2_300)));
     let told = Event::Told { by: Witness::Hook };
     let proof = Action::Prove(Proof::Submitted, Because::Told(Witness::Hook));
     assert_eq!(play(&mut delivery.clone(), &[(400, told, work)]), [(400, proof)]);
@@ -49,15 +49,15 @@ fn a_swallowed_enter_is_repeated_only_while_the_text_stands_there() {
     let mut delivery = entered();
     let ours = view(State::Idle, Sight::Ours);
     assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
-    assert_eq!(delivery.deadline(), Some(Timestamp(3_210)), "a screen that did not move may be late");
+    assert_eq!(delivery.deadline(), Some(Steady(3_210)), "a screen that did not move may be late");
     // It moved, as for a line break.
-    let ours = View { changed: Timestamp(300), ..ours };
+    let ours = View { changed: Steady(300), ..ours };
     assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
-    assert_eq!(delivery.deadline(), Some(Timestamp(1_010)));
+    assert_eq!(delivery.deadline(), Some(Steady(1_010)));
     let unread = Event::Inspected { cooked: false, pending: 1 };
     let done = play(&mut delivery, &[(1_010, Event::Looked, ours), (1_011, unread, ours)]);
     assert_eq!(done, [(1_010, Action::Inspect)], "the first one was not read yet");
-    assert_eq!(delivery.deadline(), Some(Timestamp(1_811)));
+    assert_eq!(delivery.deadline(), Some(Steady(1_811)));
     let again = [(1_811, Event::Looked, ours), (1_812, RAW, ours), (1_820, Event::Typed, ours)];
     let done = play(&mut delivery, &again);
     assert_eq!(done, [(1_811, Action::Inspect), (1_812, Action::Type(Write::Enter))]);
@@ -127,7 +127,7 @@ fn a_line_is_taken_when_the_program_has_read_it() {
     );
     let enter = (160, Action::Type(Write::Enter));
     assert_eq!(done[4..], [enter, (165, Action::Inspect)], "{done:?}");
-    assert_eq!(delivery.deadline(), Some(Timestamp(266)));
+    assert_eq!(delivery.deadline(), Some(Steady(266)));
     let done = play(&mut delivery, &[(266, Event::Looked, echo), (267, cooked(0), echo)]);
     assert_eq!(done, [(266, Action::Inspect), (267, Action::Prove(Proof::Submitted, Because::LineRead))]);
 }
@@ -141,7 +141,7 @@ fn an_agent_that_was_slow_to_take_it_has_as_long_to_go_to_work() {
     let hangs =
         play(&mut delivery, &[(3_300, Event::Looked, ours), (3_301, unread, ours), (40_000, unread, ours)]);
     assert_eq!(hangs, [(3_300, Action::Inspect)]);
-    let empty = View { changed: Timestamp(40_100), ..view(State::Idle, Sight::Empty) };
+    let empty = View { changed: Steady(40_100), ..view(State::Idle, Sight::Empty) };
     assert_eq!(play(&mut delivery, &[(40_100, Event::Looked, empty), (43_000, Event::Looked, empty)]), []);
     let works = View { at_work: true, ..empty };
     let proof = Action::Prove(Proof::Submitted, Because::WentToWork);

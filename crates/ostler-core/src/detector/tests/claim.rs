@@ -58,7 +58,7 @@ fn a_claim_that_flickers_at_the_start_is_no_work() {
     play(SPEAKS, "500 claim idle -> idle\n 550 claim working -> idle\n 649 -> idle\n 650 -> working");
     play(SPEAKS, "500 claim idle -> idle\n 700 claim working -> working");
     // It is no sign that a prompt was taken either.
-    let since = |stage: &Stage, now| stage.detector.went_to_work_since(BEGIN, Timestamp(BEGIN.0 + now));
+    let since = |stage: &Stage, now| stage.detector.went_to_work_since(BEGIN, Steady(BEGIN.0 + now));
     let stage = play(SPEAKS, "500 claim idle -> idle\n 550 claim working -> idle");
     assert_eq!((since(&stage, 649), since(&stage, 650)), (None, Some("program status")));
     let stage = play(SPEAKS, "500 claim idle -> idle\n 540 hook prompt\n 550 claim working -> working");

@@ -103,7 +103,7 @@ proptest! {
             let later = stage.now.0 + (horizon as f64 * share) as u64;
             let mut other = stage.detector.clone();
             let before = other.verdict().clone();
-            let actions = other.handle(Event::Tick, Timestamp(later));
+            let actions = other.handle(Event::Tick, Steady(later));
             prop_assert!(!actions.contains(&Action::Announce), "{words:?}: {before:?} at {:?}, {:?} at {later}", stage.now, other.verdict());
             prop_assert_eq!(other.verdict().since, before.since);
         }

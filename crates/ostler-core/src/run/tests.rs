@@ -37,18 +37,15 @@ use Next::{
 };
 
 const IDLE: Next = Stops(Stop::Idle { asks: false });
-const QUOTA: Next = Stops(Stop::TurnFailed {
-    by: Reporter::Hook,
-    failure: Failure::Quota,
-    until: Some(Timestamp(9_000_000)),
-});
+const QUOTA: Next =
+    Stops(Stop::TurnFailed { by: Reporter::Hook, failure: Failure::Quota, until: Some(Wall(9_000_000)) });
 const CRASH: Next = Stops(Stop::Exited { status: Some(1), signal: None });
 const BLOCKED: Next = Stops(Stop::Blocked { kind: Asking::Permission });
 
 /// A run and what it asked for.
 struct Play {
     run: Run,
-    now: Timestamp,
+    now: Wall,
     said: Vec<String>,
     actions: Vec<Action>,
 }
@@ -56,7 +53,7 @@ struct Play {
 impl Play {
     fn new(policy: Policy) -> Self {
         let mut play =
-            Self { run: Run::new("do it", policy), now: Timestamp(0), said: Vec::new(), actions: Vec::new() };
+            Self { run: Run::new("do it", policy), now: Wall(0), said: Vec::new(), actions: Vec::new() };
         play.give(Event::Started);
         play
     }
@@ -236,7 +233,7 @@ fn another_provider_goes_on_within_the_attempt() {
     else {
         panic!()
     };
-    assert_eq!(*until, Some(Timestamp(9_000_000)));
+    assert_eq!(*until, Some(Wall(9_000_000)));
     let play = play.go(&[Chosen("b"), Ready]);
     let Some(Action::Deliver { context: Some(context), .. }) = play.actions.last() else { panic!() };
     assert_eq!(
@@ -368,13 +365,51 @@ fn idle_before_the_work_and_old_news_change_nothing() {
         Event::ChecksFinished { act: old, passed: true, failures: vec![] },
         Event::ChecksFinished { act: play.run.act(), passed: true, failures: vec![] },
         Event::HelperAnswered { act: play.run.act(), answer: found(&[]) },
-        Event::Detached,
         Event::Tick,
     ] {
         play.give(event.clone());
         assert_eq!(play.run, before, "{event:?}");
         assert_eq!(play.said.len(), said, "{event:?}");
     }
+}
+
+#[test]
+fn what_an_agent_has_been_given_follows_from_the_run() {
+    let sent = Some(Wall(5));
+    let prompt = PromptState::Prompt { sent: Wall(5), taken: Some(Wall(7_000)) };
+    let asks = Stops(Stop::Idle { asks: true });
+    let steps: [(&[Next], PromptState, bool); 6] = [
+        (&[Chosen("a")], PromptState::Nothing, false),
+        (&[Ready], PromptState::Delivering, false),
+        (&[Passing(7), Submitted], prompt, false),
+        (&[BLOCKED, Restarts], prompt, true),
+        (&[Resumes], prompt, false),
+        // It was worked on: the tree is being looked at.
+        (&[asks], PromptState::Delivering, false),
+    ];
+    let mut play = Play::new(Policy { has_checks: false, ..Policy::default() });
+    for (index, (script, given, blocked)) in steps.into_iter().enumerate() {
+        play = play.go(script);
+        assert_eq!(play.run.prompt_state(sent), given, "step {index}");
+        assert_eq!(play.run.said(), Said { blocked, ..Said::default() }, "step {index}");
+    }
+    // A question in words is asked by an agent at rest, and no dialog.
+    let play = play.go(&[Unseen]);
+    assert_eq!((play.run.prompt_state(sent), play.run.said()), (prompt, Said::default()));
+    assert_eq!(play.run.prompt_state(None), PromptState::Delivering);
+}
+
+#[test]
+fn only_an_agent_that_waits_for_a_person_outlives_its_run() {
+    let working = [Chosen("a"), Ready, Submitted];
+    let play = Play::new(Policy::default()).go(&working).go(&[BLOCKED]);
+    let agent = play.run.agent().map(|(agent, _)| agent);
+    assert_eq!(play.run.agent_left(), None);
+    let play = play.go(&[Passing(601)]);
+    assert!(matches!(play.outcome(), Some(Outcome::Blocked { .. })));
+    assert_eq!(play.run.agent_left(), agent);
+    let play = Play::new(Policy::default()).go(&working).go(&[Cancels]);
+    assert_eq!((play.outcome(), play.run.agent_left()), (Some(&Outcome::Cancelled), None));
 }
 
 /// The checks fail with the same words, though files change.
@@ -448,7 +483,7 @@ fn budgets_end_a_run() {
     let working = [Chosen("a"), Ready, Submitted];
     let time = || Policy { time_secs: 60, ..Policy::default() };
     let play = Play::new(time()).go(&working);
-    assert_eq!(play.run.deadline(), Some(Timestamp(60_000)));
+    assert_eq!(play.run.deadline(), Some(Wall(60_000)));
     let play = play.go(&[Passing(60), Tree(&["half"])]);
     assert_eq!(play.said[3..], ["stop", "observe", "report given_up"]);
     assert_eq!(play.why(), Some(GiveUp::Time));
@@ -487,7 +522,7 @@ fn waiting_for_a_provider_is_done_where_it_helps() {
     let quota =
         Next::Shut(&[("a", Reason::Quota, 7_200), ("b", Reason::Crash, 60), ("c", Reason::RateLimit, 3_600)]);
     let play = Play::new(Policy::default()).go(&[Chosen("a"), Ready, Submitted, QUOTA, Unseen, quota]);
-    assert_eq!(*play.run.phase(), Phase::Waiting { until: Timestamp(3_600_000) });
+    assert_eq!(*play.run.phase(), Phase::Waiting { until: Wall(3_600_000) });
     let play = play.go(&[Passing(3_599)]);
     assert_eq!(play.said.last().unwrap(), "choose -a");
     let play = play.go(&[Passing(1)]);
@@ -497,7 +532,7 @@ fn waiting_for_a_provider_is_done_where_it_helps() {
     let shut = vec![Shut {
         provider: "a".into(),
         reason: Reason::Quota,
-        until: Timestamp(1_000 * (3_600 + 5 * 3_600 + 1)),
+        until: Wall(1_000 * (3_600 + 5 * 3_600 + 1)),
     }];
     assert_eq!(play.why(), Some(GiveUp::NoProvider { shut }));
     let words = play.outcome().unwrap().to_string();
@@ -593,7 +628,7 @@ fn a_restart_asks_again_for_what_was_under_way_and_counts_nothing_twice() {
         [(&FIRST[..1], 180), (&FIRST[..2], 900), (&FIRST[..4], 120), (&FIRST, 3_600)];
     for (script, secs) in table {
         let mut play = Play::new(Policy::default()).go(script);
-        play.now = Timestamp(10_000_000);
+        play.now = Wall(10_000_000);
         let play = play.go(&[Restarts]);
         assert_eq!(play.run.deadline(), Some(play.now.plus(Duration::from_secs(secs))));
     }
@@ -625,5 +660,5 @@ fn changes_add_up() {
     assert_eq!((errors.len(), errors[0].chars().count()), (20, 1_000));
 }
 
-#[path = "run_inquiry_tests.rs"]
 mod inquiry;
+mod simulation;

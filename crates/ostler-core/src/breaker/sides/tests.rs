@@ -3,8 +3,8 @@ use super::*;
 use crate::Failure;
 use crate::detector::Reporter;
 
-fn at(minutes: u64) -> Timestamp {
-    Timestamp(minutes * 60_000)
+fn at(minutes: u64) -> Wall {
+    Wall(minutes * 60_000)
 }
 
 fn hook(failure: Failure) -> Evidence {
@@ -16,7 +16,7 @@ fn exited() -> Evidence {
 }
 
 /// Tells both breakers of a provider on a machine.
-fn tell(breakers: &mut Breakers, key: &Key, host: &str, news: News, probes: Option<Probes>, now: Timestamp) {
+fn tell(breakers: &mut Breakers, key: &Key, host: &str, news: News, probes: Option<Probes>, now: Wall) {
     for side in Side::BOTH {
         let _ = breakers.change(&key.on(side, host), |breaker, settings| {
             breaker.hear(side, news, probes, settings, now);
@@ -63,7 +63,7 @@ fn both_breakers_are_asked_and_each_has_one_probe() {
     tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Quota)), None, at(0));
     tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Auth)), None, at(0));
     // What needs a person is told, and the later of both ends.
-    let shut = breakers.choose(&keys, "here", &[], Timestamp(1)).unwrap_err();
+    let shut = breakers.choose(&keys, "here", &[], Wall(1)).unwrap_err();
     assert_eq!(shut, [Shut { provider: "a".into(), reason: Reason::Auth, until: at(1) }]);
     let probes = breakers.choose(&keys, "here", &[], at(1)).unwrap().probe;
     assert_eq!(

@@ -81,7 +81,7 @@ fn criteria_are_not_verified_beyond_the_budgets_and_the_checks_still_count() {
     };
     let late = Play::new(Policy { time_secs: 60, ..policy() }).go(&FIRST).go(&[Passing(60), Passes]);
     let slow = Play::new(Policy { time_secs: 60, ..policy() }).go(&FIRST).go(&[Passes]);
-    assert_eq!(slow.run.deadline(), Some(Timestamp(60_000)));
+    assert_eq!(slow.run.deadline(), Some(Wall(60_000)));
     let slow = slow.go(&[Passing(60)]);
     let spent = Play::new(Policy { tokens: 9, ..policy() }).go(&FIRST).go(&[Spends(9), Passes]);
     let alone = Play::new(Policy { helper: false, ..policy() }).go(&FIRST).go(&[Passes]);
@@ -95,7 +95,7 @@ fn criteria_are_not_verified_beyond_the_budgets_and_the_checks_still_count() {
         assert_eq!((play.outcome(), reason(&play).as_str()), (Some(&Outcome::Done), why));
     }
     let mut found = Play::new(Policy { time_secs: 60, ..policy() }).go(&FIRST).go(&[Passes]);
-    found.now = Timestamp(60_000);
+    found.now = Wall(60_000);
     assert_eq!(found.go(&[Helps("E")]).why(), Some(GiveUp::Time), "no attempt begins behind it");
     // Checks that fail need no criteria, and somebody who asks is not finished.
     let play = Play::new(policy()).go(&FIRST).go(&[Fails("E")]);

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 
-use super::*;
 use crate::breaker::{Breakers, Choice, Evidence, Key, Limit, News, Probes, Side, State};
 use crate::detector::Reporter;
+use crate::run::*;
 use crate::{Asking, Failure};
 
 /// Events in one run; more of them and it does not end.
@@ -40,7 +40,7 @@ const HOST: &str = "here";
 
 struct World {
     dice: Dice,
-    now: Timestamp,
+    now: Wall,
     providers: Vec<Key>,
     breakers: Breakers,
     /// What came of each act.
@@ -61,7 +61,7 @@ impl World {
         Self {
             providers: (0..count).map(|number| Key::of(format!("p{number}"))).collect(),
             dice,
-            now: Timestamp(1_000_000_000_000),
+            now: Wall(1_000_000_000_000),
             breakers: Breakers::default(),
             done: BTreeMap::new(),
             alive: BTreeSet::new(),

@@ -17,11 +17,11 @@ fn replies_go_before_keys_and_keys_before_messages() {
     assert_eq!(offered(&actions), Some(&Frame::Reply { seq: 40, bytes: b"r".to_vec() }));
     assert_eq!(typing.keys(b"a").unwrap(), []);
     assert_eq!(typing.keys(b"b").unwrap(), []);
-    let actions = typing.answered(Answer::Written { offset: 1 }, Timestamp(0));
+    let actions = typing.answered(Answer::Written { offset: 1 }, Steady(0));
     assert_eq!(offered(&actions), Some(&Frame::Keys { seq: 8, bytes: b"ab".to_vec() }));
-    let actions = typing.answered(Answer::Written { offset: 2 }, Timestamp(0));
+    let actions = typing.answered(Answer::Written { offset: 2 }, Steady(0));
     assert_eq!(offered(&actions), Some(&Frame::Message { seq: 1 }));
-    let actions = typing.answered(Answer::Written { offset: 3 }, Timestamp(0));
+    let actions = typing.answered(Answer::Written { offset: 3 }, Steady(0));
     assert_eq!(actions, [Action::Settle(1, Settled::Written { offset: 3, earlier: false })]);
 }
 
@@ -45,7 +45,7 @@ fn keys_of_a_lost_connection_are_dropped_and_messages_are_not() {
     assert_eq!(offered(&typing.connected(1, 0)), Some(&Frame::Message { seq: 1 }));
     typing.disconnected();
     assert_eq!(offered(&typing.connected(1, 0)), Some(&Frame::Message { seq: 1 }));
-    let actions = typing.answered(Answer::Duplicate { offset: 9 }, Timestamp(0));
+    let actions = typing.answered(Answer::Duplicate { offset: 9 }, Steady(0));
     assert_eq!(actions, [Action::Settle(1, Settled::Written { offset: 9, earlier: true })]);
 }
 
@@ -54,10 +54,10 @@ fn a_full_holder_is_asked_again_after_a_moment() {
     let mut typing = Typing::default();
     let _ = typing.connected(0, 0);
     let _ = typing.message(1);
-    assert_eq!(typing.answered(Answer::Full, Timestamp(100)), []);
-    assert_eq!(typing.deadline(), Some(Timestamp(120)));
-    assert_eq!(typing.tick(Timestamp(119)), []);
-    assert_eq!(typing.tick(Timestamp(120)), [Action::Offer(Frame::Message { seq: 1 })]);
+    assert_eq!(typing.answered(Answer::Full, Steady(100)), []);
+    assert_eq!(typing.deadline(), Some(Steady(120)));
+    assert_eq!(typing.tick(Steady(119)), []);
+    assert_eq!(typing.tick(Steady(120)), [Action::Offer(Frame::Message { seq: 1 })]);
     assert_eq!(typing.deadline(), None);
 }
 
@@ -69,7 +69,7 @@ fn too_many_keys_are_refused_and_the_end_fails_what_waits() {
     assert!(typing.keys(&vec![b'x'; MAX_KEYS]).is_ok());
     assert_eq!(typing.keys(b"y"), Err(KeysFull));
     assert_eq!(typing.ended(Some(0)), [Action::Settle(1, Settled::Failed(Failure::ProgramEnded))]);
-    assert_eq!(typing.waiting(), 0);
+    assert_eq!((typing.messages.len(), &typing.under_way), (0, &None));
 }
 
 /// A holder that types what it accepts, loses answers and connections at random, and never types twice.
@@ -110,8 +110,8 @@ proptest! {
                     // The frame never arrives, or arrives and its answer is lost.
                     Some(1) => { typing.disconnected(); actions.clear(); typing.connected(0, 0) }
                     Some(2) => { let _ = holder.offer(&frame); typing.disconnected(); actions.clear(); typing.connected(0, 0) }
-                    Some(3) => { let _ = typing.answered(Answer::Full, Timestamp(0)); typing.tick(Timestamp(99)) }
-                    _ => { let answer = holder.offer(&frame); typing.answered(answer, Timestamp(0)) }
+                    Some(3) => { let _ = typing.answered(Answer::Full, Steady(0)); typing.tick(Steady(99)) }
+                    _ => { let answer = holder.offer(&frame); typing.answered(answer, Steady(0)) }
                 },
                 None => return Err(TestCaseError::fail("stuck")),
             };
@@ -128,9 +128,9 @@ fn a_newer_daemon_is_left_alone() {
     let mut typing = Typing::default();
     let _ = typing.connected(0, 0);
     let _ = typing.message(1);
-    assert_eq!(typing.answered(Answer::Stale, Timestamp(0)), [Action::StandDown]);
+    assert_eq!(typing.answered(Answer::Stale, Steady(0)), [Action::StandDown]);
     assert_eq!(typing.message(2), []);
-    assert_eq!(typing.waiting(), 2);
+    assert_eq!((typing.messages.len(), &typing.under_way), (2, &None));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn answers_that_nobody_reads_do_not_pile_up() {
         let _ = typing.reply(seq, vec![b'r'; 10]);
     }
     let mut answered = 0;
-    while offered(&typing.answered(Answer::Written { offset: 0 }, Timestamp(0))).is_some() {
+    while offered(&typing.answered(Answer::Written { offset: 0 }, Steady(0))).is_some() {
         answered += 1;
     }
     assert_eq!(answered, 64);

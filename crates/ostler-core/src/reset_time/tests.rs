@@ -6,9 +6,9 @@ fn zone(name: &str) -> TimeZone {
     TimeZoneDatabase::bundled().get(name).unwrap()
 }
 
-fn at(text: &str) -> Timestamp {
+fn at(text: &str) -> Wall {
     let moment: jiff::Timestamp = text.parse().unwrap();
-    Timestamp(u64::try_from(moment.as_millisecond()).unwrap())
+    Wall(u64::try_from(moment.as_millisecond()).unwrap())
 }
 
 /// What is found in a text, at a moment, in a default zone.
@@ -180,7 +180,7 @@ proptest! {
         ],
         now in 0u64..4_000_000_000_000,
     ) {
-        let now = Timestamp(now);
+        let now = Wall(now);
         if let Some(found) = reset_time(&text, now, &TimeZone::UTC) {
             prop_assert!(found > now);
             prop_assert!(found.since(now) <= MAX_AHEAD);
@@ -189,7 +189,7 @@ proptest! {
 
     #[test]
     fn a_clock_time_is_found_within_a_day(hour in 1i8..=12, minute in 0i8..60, pm in any::<bool>(), offset in 0u64..86_400) {
-        let now = Timestamp(at(NOW).0 + offset * 1_000);
+        let now = Wall(at(NOW).0 + offset * 1_000);
         let half = if pm { "PM" } else { "am" };
         let text = format!("resets {hour}:{minute:02} {half}");
         if let Some(found) = reset_time(&text, now, &TimeZone::UTC) {

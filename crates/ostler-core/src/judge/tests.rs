@@ -4,7 +4,7 @@
 use super::*;
 use proptest::prelude::*;
 
-const BEGIN: Timestamp = Timestamp(1_000_000);
+const BEGIN: Steady = Steady(1_000_000);
 
 fn settings() -> Settings {
     Settings {
@@ -20,7 +20,7 @@ fn settings() -> Settings {
 /// A judge in simulated time.
 struct Stage {
     judge: Judge,
-    now: Timestamp,
+    now: Steady,
 }
 
 impl Stage {
