@@ -1,0 +1,224 @@
+//! What a delivery needs to know of the agent: what it is doing, what its composer shows, and what proves something.
+
+use std::time::Duration;
+
+use ostler_agents::{Body, Composer, Prompt, Reader, WhileWorking};
+use ostler_core::State;
+use ostler_core::delivery::{Because, Mode, Shut, Sight, Situation, View};
+use ostler_core::message::Message;
+
+use crate::Safeguard;
+use crate::effect::MessageView;
+use crate::outbox::{Open, told};
+use crate::session::Session;
+
+/// A program that nobody understands is typed into after this much silence, unless its preset has another figure.
+const UNRECOGNISED: Duration = Duration::from_secs(30);
+/// And after this much whatever that says.
+const LONGEST_SILENCE: Duration = Duration::from_mins(10);
+
+impl Session {
+    /// The row from which on the composer is.
+    pub(crate) fn composer_top(&self) -> usize {
+        let rows = usize::from(self.terminal.screen.size().rows);
+        self.observer.composer().map_or(rows, |composer| composer.framed.start)
+    }
+
+    pub(crate) fn situation(&self) -> Situation {
+        let now = self.now.steady;
+        let (state, ..) = self.described();
+        let delay = self.profile.agent.preset.startup.ready_delay_ms;
+        let delay = delay.map_or(UNRECOGNISED, |ms| Duration::from_millis(ms.into()).min(LONGEST_SILENCE));
+        let quiet = now.since(self.changed) >= delay;
+        let ruled = self.profile.expectations.rules;
+        // What is not understood yet is as good as not ready; but gone is gone.
+        let state = if self.watches() || state == State::Exited { state } else { State::Starting };
+        let ignored = match state {
+            State::Blocked => !self.guards(Safeguard::NothingIntoDialogs),
+            State::Starting => !self.guards(Safeguard::NothingBeforeReady),
+            State::Working => !self.guards(Safeguard::NothingIntoTurns),
+            _ => false,
+        };
+        Situation {
+            state: if ignored { State::Idle } else { state },
+            reachable: self.life.connected && self.is_attached(),
+            person: self.human.is_typing(now) && self.guards(Safeguard::PeopleTypeFirst),
+            unrecognised: if ruled { self.is_opaque() } else { quiet },
+        }
+    }
+
+    /// Whether the agent has a composer that should be seen and never was.
+    pub(crate) fn is_opaque(&self) -> bool {
+        let (state, kind, _) = self.described();
+        let deadline = Duration::from_millis(self.profile.settings.startup_deadline_ms.into());
+        let late = self.now.wall >= self.created.plus(deadline);
+        let never_seen = match state {
+            State::Unknown => kind.as_deref() == Some("unrecognised"),
+            // By other signs than its composer.
+            State::Idle => late && !self.outbox.composer_seen,
+            _ => false,
+        };
+        never_seen && self.profile.book.knows_composer()
+    }
+
+    /// Whether an earlier text may stand where the next one would be typed.
+    fn is_unsure(&self) -> bool {
+        let unsure = self.outbox.unsure.as_ref();
+        unsure.is_some_and(|before| Prompt::at_cursor(&self.terminal.screen) != *before)
+    }
+
+    /// What can be seen of a message now.
+    pub(crate) fn delivery_view(&self, order: u64, situation: Situation) -> Option<View> {
+        let open = self.outbox.open.get(&order)?;
+        let screen = &self.terminal.screen;
+        let glanced: Option<Composer>;
+        let composer = if open.delivery.glances() {
+            glanced = Reader::glance(&self.profile.book, screen);
+            glanced.as_ref()
+        } else {
+            self.observer.composer()
+        };
+        let sight = self.composer_sight(open, composer, situation);
+        let is_repeated = self.outbox.earlier().any(|earlier| earlier.reads_like(&open.body));
+        // Nothing was typed for this message yet: an equal one before it was put back, or is left from before.
+        let of_before = match sight {
+            Sight::Ours => is_repeated,
+            Sight::Part => self.outbox.is_left(&open.body),
+            _ => false,
+        };
+        let is_earlier = of_before && open.delivery.attempts() == 0;
+        let sight = if is_earlier { Sight::Earlier } else { sight };
+        let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
+        let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
+        let detector = self.observer.detector();
+        let busy = matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && detector.shows_work();
+        let began = |entered| detector.went_to_work_since(entered, self.now.steady).is_some();
+        let before = if self.guards(Safeguard::OldEchoesDoNotCount) { open.echoes } else { 0 };
+        Some(View {
+            situation,
+            sight,
+            at_work: busy || open.entered.is_some_and(began),
+            repeated: is_repeated && self.guards(Safeguard::OldEchoesDoNotCount),
+            echoed: typed && open.body.echoes(screen, above) > before,
+            tells_prompts: self.outbox.tells_prompts,
+            touched: self.human.has_touched(),
+            other_entered: open.entered.is_some_and(|entered| self.human.has_entered_since(entered))
+                && self.guards(Safeguard::OthersEnterForThemselves),
+            taken: self.outbox.taken,
+            changed: self.changed,
+            current: self.observer.is_current(),
+        })
+    }
+
+    /// What the composer shows of a message.
+    fn composer_sight(&self, open: &Open, composer: Option<&Composer>, situation: Situation) -> Sight {
+        let screen = &self.terminal.screen;
+        // What was put back matters only to a message that waits for an empty composer.
+        let drafted = composer.is_some_and(|composer| composer.draft) && open.delivery.is_waiting();
+        let earlier: Vec<Body> = self.outbox.earlier().filter(|_| drafted).cloned().collect();
+        let sight = match composer {
+            Some(composer) => {
+                let mark = self.outbox.placeholder.as_ref();
+                open.body.sight(screen, &self.profile.book, composer, mark, &earlier)
+            }
+            // It is drawn as nobody foresaw; but an agent at rest shows the text, and its end is where the cursor is.
+            None if !open.delivery.is_blind() => {
+                let at_rest = situation.state == State::Idle && open.delivery.is_composing();
+                if at_rest { open.body.sight_at_cursor(screen, open.prompt.as_ref()) } else { Sight::Hidden }
+            }
+            None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
+            None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
+        };
+        let waits = open.delivery.is_waiting() || open.delivery.glances() && !open.delivery.is_composing();
+        let hidden = match self.described().0 {
+            State::Blocked => Some(Safeguard::NothingIntoDialogs),
+            State::Starting => Some(Safeguard::NothingBeforeReady),
+            _ => None,
+        };
+        match sight {
+            Sight::Hidden if hidden.is_some_and(|safeguard| !self.guards(safeguard)) => Sight::Empty,
+            Sight::Foreign | Sight::Part | Sight::Earlier | Sight::Ours
+                if waits && !self.guards(Safeguard::OnlyIntoAnEmptyComposer) =>
+            {
+                Sight::Empty
+            }
+            Sight::Empty | Sight::Part | Sight::Hidden | Sight::Foreign
+                if open.delivery.is_composing() && !self.guards(Safeguard::EnterOnlyWhileSeen) =>
+            {
+                Sight::Ours
+            }
+            sight => sight,
+        }
+    }
+
+    pub(crate) fn evidence(&self, order: u64, because: Because) -> String {
+        let open = self.outbox.open.get(&order);
+        let sign = open
+            .and_then(|open| open.entered)
+            .and_then(|entered| self.observer.detector().went_to_work_since(entered, self.now.steady))
+            .unwrap_or("screen");
+        let unseen = self.profile.book.knows_composer() && open.is_some_and(|open| open.delivery.is_blind());
+        match because {
+            Because::Ledger if unseen => {
+                "ledger: every byte is in the terminal, typed without seeing a composer".into()
+            }
+            Because::Ledger => "ledger: every byte is in the terminal".into(),
+            Because::Composer => "screen: the composer shows it".into(),
+            Because::Told(by) => told(by).into(),
+            Because::WentToWork if self.is_on_command_line(order) => {
+                format!("command line: it was there; {sign}: the agent went to work")
+            }
+            Because::Echoed if self.is_on_command_line(order) => {
+                "command line: it was there; screen: it stands among what was said".into()
+            }
+            Because::WentToWork => {
+                format!("screen: the composer was emptied; {sign}: the agent went to work")
+            }
+            Because::Kept => match self.profile.agent.preset.input.while_working {
+                Some(WhileWorking::Queue) => "screen: the agent keeps it for after its turn".into(),
+                Some(WhileWorking::Steer) => {
+                    "screen: the composer was emptied; the agent takes it into its turn".into()
+                }
+                None => "screen: the composer was emptied while the agent was at work".into(),
+            },
+            Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
+            Because::PutBack => {
+                "screen: it stands among what was said, and was put back into the composer".into()
+            }
+            Because::HookTook => "hook: the agent's session-start hook took it".into(),
+            Because::Emptied => "screen: the composer was emptied of the command".into(),
+            Because::LineRead => "terminal: the program has read the line".into(),
+        }
+    }
+
+    /// A message as it stands now.
+    pub(crate) fn message_view(&self, message: &Message) -> MessageView {
+        let open = self.outbox.open.get(&message.seq).filter(|open| !open.message.terms.raw);
+        let waits_for = open.and_then(|open| self.waits_for(open));
+        MessageView { message: open.map_or_else(|| message.clone(), Open::current), waits_for }
+    }
+
+    /// A message that is under way, as it stands now.
+    pub fn message(&self, id: &str) -> Option<MessageView> {
+        self.outbox.find(id).map(|open| self.message_view(&open.message))
+    }
+
+    /// Why a message is not typed now.
+    fn waits_for(&self, open: &Open) -> Option<&'static str> {
+        if let Some(shut) = open.delivery.shut() {
+            return Some(shut.as_str());
+        }
+        if open.delivery.is_given() {
+            return self.situation().admits(Mode::WhenIdle).err().map(Shut::as_str);
+        }
+        if !open.delivery.is_waiting() {
+            return None;
+        }
+        // Another one is to go first: what that waits for, this one does too.
+        let first = self.outbox.in_hand.filter(|order| *order != open.message.seq);
+        let shut = first.and_then(|order| self.outbox.shut(order));
+        let shut = shut.or_else(|| self.situation().admits(open.message.terms.mode).err());
+        let behind = || (first.is_some() || self.outbox.has_given()).then_some("another message goes first");
+        shut.map(Shut::as_str).or_else(behind)
+    }
+}

@@ -1,0 +1,258 @@
+//! What happens to a session.
+
+use ostler_core::detector::ProcessSample;
+use ostler_core::lifecycle::Evidence;
+use ostler_core::message::{Message, Terms};
+use ostler_core::{Fact, Proof, Wall, judge, typing};
+use ostler_screen::{SafeText, Size};
+use serde_json::Value;
+
+use crate::profile::AgentProfile;
+
+/// Names somebody who waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The holder was started.
+    Launched,
+    /// A daemon takes over the session from its record.
+    Recovered,
+    /// The last commit is recorded.
+    Committed,
+    /// The last commit was refused.
+    NotCommitted,
+    /// The transport is connected.
+    Connected(TerminalStatus),
+    /// There is no connection, and this is what the session's directory says.
+    Disconnected(Evidence),
+    /// The program wrote something.
+    Output {
+        /// Where in the whole output it begins.
+        offset: u64,
+        /// What it wrote.
+        bytes: &'a [u8],
+    },
+    /// Output is gone for good.
+    Gap {
+        /// From here.
+        from: u64,
+        /// To here.
+        resumed: u64,
+    },
+    /// The holder says what became of the last input.
+    InputAnswered(typing::Answer),
+    /// The holder describes its terminal.
+    Inspected(TerminalStatus),
+    /// The program has ended.
+    Exited(Exit),
+    /// What an ended program has left behind.
+    Remains {
+        /// The holder's record of the end.
+        exit: Option<Exit>,
+        /// The last output, and where it begins.
+        output: Option<(u64, Vec<u8>)>,
+    },
+    /// The rules about agents have changed.
+    RulesChanged,
+    /// The rules about this agent; nothing if they could not be read.
+    Rules(Option<Box<AgentProfile>>),
+    /// The agent's transcript has more.
+    Transcript(TranscriptBatch),
+    /// The transcript cannot be followed.
+    TranscriptProblem(String),
+    /// A hook of the agent reports.
+    Hook(HookReport),
+    /// The hook has printed the context for its agent, or was gone.
+    HookPrinted {
+        /// The message's place in the order.
+        order: u64,
+        /// The hook took it.
+        taken: bool,
+    },
+    /// What became of a question to the judge.
+    Judge(judge::Event),
+    /// The processes were looked at; nothing if they could not be.
+    Sampled(Option<ProcessSample>),
+    /// Whether a program that takes keys for commands has the terminal.
+    KeyDriven(bool),
+    /// What the user granted beforehand.
+    Grants(Grants),
+    /// A long text was put into a file: the line that says where, or why it was not.
+    BodyStored {
+        /// The message's place in the order.
+        order: u64,
+        /// The line to type instead.
+        stored: Result<SafeText, String>,
+    },
+    /// The context that the agent wished for.
+    ContextGathered(String),
+    /// Somebody wants something.
+    Command(Command),
+    /// Time has passed.
+    Tick,
+}
+
+/// What can be asked of a session.
+#[derive(Debug)]
+pub enum Command {
+    /// Deliver a message.
+    Send(Box<Send>),
+    /// Say when a message has got that far, or never will.
+    Await {
+        /// As recorded.
+        stored: Box<Message>,
+        /// How far.
+        wants: Proof,
+        /// Who wants to know.
+        ticket: Ticket,
+    },
+    /// Try a message again that was given up.
+    Retry {
+        /// As recorded.
+        stored: Box<Message>,
+        /// What it says.
+        body: Vec<u8>,
+        /// Who wants it.
+        ticket: Ticket,
+    },
+    /// Give up a message that waits, or be done with one that was given up.
+    Drop {
+        /// As recorded.
+        stored: Box<Message>,
+        /// Who wants it.
+        ticket: Ticket,
+    },
+    /// The agent has a message, as it says by a command.
+    Acknowledge {
+        /// As recorded.
+        stored: Box<Message>,
+        /// Who says so.
+        ticket: Ticket,
+    },
+    /// A person typed.
+    Keys(Vec<u8>),
+    /// A viewer who types has a terminal of this size.
+    Viewer {
+        /// Which one.
+        viewer: u64,
+        /// The size.
+        size: Size,
+    },
+    /// That viewer is gone.
+    ViewerGone {
+        /// Which one.
+        viewer: u64,
+    },
+    /// Ask the holder about its terminal.
+    Inspect(Ticket),
+    /// End the program.
+    Stop {
+        /// How long it may take by itself.
+        grace_ms: u32,
+    },
+    /// The daemon is about to end.
+    Park,
+}
+
+/// A message to be delivered.
+#[derive(Debug)]
+pub struct Send {
+    /// Its id, unique in its session.
+    pub id: String,
+    /// What to deliver.
+    pub body: Vec<u8>,
+    /// What was agreed.
+    pub terms: Terms,
+    /// What is recorded under this id, and whether that has the same body and is raw alike.
+    pub known: Option<(Message, bool)>,
+    /// Who is told when it is recorded.
+    pub queued: Option<Ticket>,
+    /// Who is told when it has got that far, or never will.
+    pub waiter: Option<(Proof, Ticket)>,
+}
+
+/// What a hook of the agent reports.
+#[derive(Debug)]
+pub struct HookReport {
+    /// Names the report.
+    pub ticket: Ticket,
+    /// The agent whose hook it is.
+    pub agent: Option<String>,
+    /// The agent's name for what happened.
+    pub event: String,
+    /// What the agent says about it: untrusted, perhaps cut short.
+    pub payload: Vec<u8>,
+    /// The hook can give its agent context.
+    pub wants_context: bool,
+}
+
+/// What a transcript says.
+#[derive(Debug)]
+pub struct TranscriptBatch {
+    /// What was written, and when, where it says so.
+    pub facts: Vec<(Fact, Option<Wall>)>,
+    /// How far it was read, for the next daemon.
+    pub state: Value,
+    /// Why it is not read.
+    pub problem: Option<String>,
+}
+
+/// What the user granted beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Grants {
+    /// The folder is trusted.
+    pub folder: bool,
+    /// The agent works unattended.
+    pub unattended: bool,
+}
+
+/// What a holder says of its terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TerminalStatus {
+    /// Process id of the program.
+    pub child: u32,
+    /// Process id of the holder, where it is known.
+    pub holder: Option<u32>,
+    /// Size of the terminal.
+    pub size: (u16, u16),
+    /// Bytes of output so far.
+    pub written: u64,
+    /// Last number of the messages' lane.
+    pub messages: u64,
+    /// Last number of the keys' lane.
+    pub keys: u64,
+    /// Last number of the replies' lane.
+    pub replies: u64,
+    /// The terminal collects lines.
+    pub canonical: bool,
+    /// It echoes.
+    pub echo: bool,
+    /// It turns keys into signals.
+    pub signals: bool,
+    /// The process group that has it; 0 if none.
+    pub foreground: u32,
+    /// Bytes that the program has not read.
+    pub pending: u32,
+}
+
+/// How a program ended, as its holder recorded it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Exit status, where the program ended by itself.
+    pub status: Option<u8>,
+    /// Signal that ended it, where one did.
+    pub signal: Option<u8>,
+    /// When.
+    pub at: Wall,
+    /// Bytes of output in all.
+    pub written: u64,
+    /// The last message that was typed to its last byte.
+    pub typed: u64,
+    /// CPU time in microseconds.
+    pub cpu_us: u64,
+    /// Largest memory in KiB.
+    pub max_rss_kib: u64,
+}

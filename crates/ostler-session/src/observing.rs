@@ -1,0 +1,250 @@
+//! What the agent is doing: its output, its transcript and its hooks go to the detector, and what that concludes is
+//! recorded and told.
+
+use ostler_agents::Observer;
+use ostler_agents::hooks::{context_output, decode};
+use ostler_agents::transcript::TranscriptSpec;
+use ostler_core::delivery::Witness;
+use ostler_core::detector::{self, Action, Event, ProcessSample, Reporter, Verdict};
+use ostler_core::{Fact, Proof, State, Steady};
+use ostler_screen::Screen;
+use serde_json::json;
+
+use crate::change::Change;
+use crate::effect::{Effect, Log};
+use crate::event::{HookReport, Ticket, TranscriptBatch};
+use crate::memory::Remembered;
+use crate::profile::AgentProfile;
+use crate::session::{Deferred, Note, Session, Then};
+
+impl Session {
+    /// The program wrote something.
+    pub(crate) fn on_output(&mut self, offset: u64, bytes: &[u8]) {
+        let (owed, signals) = self.terminal.feed(offset, bytes);
+        for owed in owed {
+            if self.answer_status || !owed.is_status() {
+                let actions = self.typing.reply(owed.offset, owed.bytes);
+                self.note(Note::Typing(actions));
+            }
+        }
+        if self.watches() {
+            self.changed = self.now.steady;
+            self.observe(|observer, screen, now| observer.output(screen, &signals, now));
+        } else {
+            // Old output is no sign of work.
+            self.terminal.keep_old_status(&signals);
+        }
+        if self.terminal.take_caught_up(self.now.steady) {
+            self.on_caught_up();
+        }
+        self.save_screen_if_due();
+    }
+
+    /// The output that was there before is on the screen now.
+    pub(crate) fn on_caught_up(&mut self) {
+        if self.watches() {
+            let told: Vec<_> = self.terminal.take_old_status().into_iter().collect();
+            self.observe(|observer, screen, now| observer.output(screen, &told, now));
+        }
+    }
+
+    /// The rules are known now.
+    pub(crate) fn on_rules(&mut self, profile: Option<Box<AgentProfile>>) {
+        let deferred = self.unread_rules.take().unwrap_or_default();
+        if let Some(profile) = profile {
+            let AgentProfile { book, settings, expectations, judge, .. } = (*profile).clone();
+            self.profile = *profile;
+            self.observer.use_rules(book, settings, expectations, self.now.steady);
+            self.configure_deliveries();
+            self.configure_judge(judge);
+            self.push(Effect::FollowTranscript);
+            self.follow_state(self.observer.detector().verdict().state);
+            self.on_caught_up();
+        }
+        for deferred in deferred {
+            match deferred {
+                Deferred::Hook(report) => self.on_hook(report),
+                Deferred::Send(send) => self.on_send(*send),
+            }
+        }
+    }
+
+    /// Lets the detector learn something.
+    pub(crate) fn detect(&mut self, event: Event) {
+        self.observe(|observer, _, now| observer.event(event, now));
+    }
+
+    pub(crate) fn observe(&mut self, step: impl FnOnce(&mut Observer, &mut Screen, Steady) -> Vec<Action>) {
+        let before = self.observer.detector().verdict().state;
+        let actions = step(&mut self.observer, &mut self.terminal.screen, self.now.steady);
+        self.outbox.composer_seen |= self.observer.composer().is_some();
+        self.note(Note::Detected { actions, before });
+    }
+
+    /// What follows from a look.
+    pub(crate) fn on_detected(&mut self, actions: &[Action], before: State) {
+        if actions.contains(&Action::Announce) {
+            self.announce(before != self.observer.detector().verdict().state);
+        }
+        if actions.contains(&Action::Sample) && self.pid.is_some() {
+            self.push(Effect::Sample);
+        }
+        self.ask_for_grants();
+        self.note(Note::LookAtDialog);
+        self.note(Note::Overhear);
+        self.note(Note::Deliver);
+        self.note(Note::Consult);
+    }
+
+    /// The processes were looked at.
+    pub(crate) fn on_sample(&mut self, sample: Option<ProcessSample>) {
+        let Some(sample) = sample else { return };
+        let before = self.observer.detector().verdict().state;
+        // No look leads to another at once: the next one has its deadline.
+        let mut actions = self.observer.event(Event::Sampled(sample), self.now.steady);
+        actions.retain(|action| *action == Action::Announce);
+        self.note(Note::Detected { actions, before });
+    }
+
+    /// Records what the agent is doing now, then tells those who wait.
+    fn announce(&mut self, changed: bool) {
+        if changed {
+            self.since = self.now.wall;
+        }
+        let detector = self.observer.detector();
+        let Verdict { state, kind, confidence, because, until, .. } = detector.verdict().clone();
+        self.follow_state(state);
+        let details = json!({
+            "state": state, "kind": kind, "confidence": rounded(confidence), "because": because, "until": until,
+        });
+        self.push(Effect::Log(Log::State { state, kind, confidence, because }));
+        self.look_for_stop();
+        if let Some(memory) = self.remembered() {
+            self.record_note(Change::Observed { memory, event: "session.state", details });
+        }
+        self.publish();
+    }
+
+    /// What the next daemon has to know.
+    pub(crate) fn remembered(&self) -> Option<String> {
+        let (detector, stops) = (self.observer.detector().memory(), self.stops.memory());
+        serde_json::to_string(&Remembered::new(self.since, detector, &self.conversation, stops)).ok()
+    }
+
+    fn follow_state(&mut self, state: State) {
+        let active = !matches!(state, State::Idle | State::Watching | State::Unknown);
+        self.push(Effect::TranscriptActive(active));
+    }
+
+    /// Tells those who wait what the session is doing, behind its record.
+    pub(crate) fn publish(&mut self) {
+        let (state, ..) = self.described();
+        self.push_behind(Effect::State(state));
+    }
+
+    /// When the observer wants to look again; of a program that is gone there is nothing to see.
+    pub(crate) fn observing_until(&self) -> Option<Steady> {
+        self.observer.deadline().filter(|_| self.is_attached() && self.watches())
+    }
+
+    /// Learns what the transcript says.
+    pub(crate) fn on_transcript(&mut self, batch: TranscriptBatch) {
+        self.conversation.read = Some(batch.state);
+        if let Some(problem) = &batch.problem {
+            self.push(Effect::Log(Log::Warning(format!("transcript: {problem}"))));
+        }
+        self.conversation.tells_replies &= batch.problem.is_none();
+        self.conversation.problem = batch.problem;
+        for (fact, at) in batch.facts {
+            if let Fact::Used(usage) = &fact {
+                let total = &mut self.conversation.usage;
+                total.input += usage.input;
+                total.cached += usage.cached;
+                total.output += usage.output;
+                total.cost_micros += usage.cost_micros;
+            }
+            // Where the prompt is, the reply will be.
+            let spec = self.profile.agent.preset.transcript.as_ref();
+            let prompt = matches!(fact, Fact::PromptSubmitted { .. });
+            let expects_reply = prompt && spec.is_some_and(TranscriptSpec::tells_replies);
+            self.conversation.tells_replies |= matches!(fact, Fact::Said { .. }) || expects_reply;
+            let event = match at {
+                Some(at) => Event::Written { fact: fact.clone(), at: self.now.steady_at(at) },
+                None => Event::Reported(Reporter::Transcript, fact.clone()),
+            };
+            self.on_fact(fact, event, Witness::Transcript);
+        }
+    }
+
+    /// A hook of the agent reports.
+    pub(crate) fn on_hook(&mut self, report: HookReport) {
+        // An agent that this one started inherits its environment, and speaks of itself.
+        let foreign = report.agent.is_some() && report.agent != self.agent;
+        if foreign {
+            return self.done_with_hook(&report);
+        }
+        // What a report means is in the rules, and the first one may be quicker than their reader.
+        if let Some(deferred) = &mut self.unread_rules {
+            return deferred.push(Deferred::Hook(report));
+        }
+        // Answered first: the agent waits for its hook.
+        if report.wants_context {
+            self.give_context(&report.event, report.ticket);
+        }
+        if let Some(spec) = &self.profile.agent.preset.hooks {
+            let decoded = decode(spec, &report.event, &report.payload);
+            if decoded.transcript.is_some() || decoded.agent_session.is_some() {
+                let (path, session) = (decoded.transcript, decoded.agent_session);
+                self.push(Effect::NameTranscript { path, session });
+            }
+            for fact in decoded.facts {
+                let event = Event::Reported(Reporter::Hook, fact.clone());
+                self.on_fact(fact, event, Witness::Hook);
+            }
+        }
+        self.push_behind(Effect::Heard(report.ticket));
+    }
+
+    fn done_with_hook(&mut self, report: &HookReport) {
+        if report.wants_context {
+            self.push(Effect::Print { ticket: report.ticket, context: None });
+        }
+        self.push_behind(Effect::Heard(report.ticket));
+    }
+
+    /// Takes in what a hook or the transcript tells.
+    fn on_fact(&mut self, fact: Fact, event: detector::Event, by: Witness) {
+        self.conversation.summary.hear(&fact);
+        self.note(Note::Detect(event));
+        match fact {
+            Fact::PromptSubmitted { text } => self.note(Note::PromptTaken(by, text)),
+            Fact::Said { text } => {
+                self.note(Note::AgentText(text));
+                // A message may have waited for a confirmation.
+                self.note(Note::Deliver);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives the agent the context that waits for this moment.
+    fn give_context(&mut self, event: &str, ticket: Ticket) {
+        let spec = self.profile.agent.preset.hooks.as_ref();
+        let found = self.context_for_hook().and_then(|(order, text)| {
+            let printed = context_output(spec?, event, &text)?;
+            Some((order, printed))
+        });
+        let Some((order, printed)) = found else {
+            return self.push(Effect::Print { ticket, context: None });
+        };
+        // Recorded before it is given: after a crash nobody could tell, and it is not given twice.
+        let evidence = "hook: it is being handed to the session-start hook".to_owned();
+        let print = Effect::Print { ticket, context: Some((order, printed)) };
+        self.prove_then(order, Proof::Written, evidence, vec![Then::Do(print)]);
+    }
+}
+
+/// A confidence as people want it: two digits.
+pub(crate) fn rounded(confidence: f32) -> f64 {
+    (f64::from(confidence) * 100.0).round() / 100.0
+}

@@ -1,0 +1,537 @@
+//! The session: all machines, and how they hear of each other.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use ostler_agents::Observer;
+use ostler_core::delivery::Witness;
+use ostler_core::judge::Judge;
+use ostler_core::lifecycle::{Lifecycle, Phase};
+use ostler_core::message::Message;
+use ostler_core::typing::{self, Settled, Typing};
+use ostler_core::{Now, State, Steady, Wall, delivery, detector, judge, lifecycle};
+use ostler_screen::Size;
+
+use crate::change::Change;
+use crate::conversation::Conversation;
+use crate::dialogs::Dialogs;
+use crate::effect::{Answer, Effect, Request};
+use crate::event::{Command, Event, HookReport, Send, TerminalStatus, Ticket};
+use crate::human_input::HumanInput;
+use crate::journal::{Journal, Kind};
+use crate::life::Life;
+use crate::memory::Remembered;
+use crate::outbox::{Open, Outbox, Waiter};
+use crate::profile::AgentProfile;
+use crate::refusal::Refusal;
+use crate::saved::Saved;
+use crate::stops::{Stops, StopsMemory};
+use crate::terminal::Terminal;
+
+/// One session, from what is recorded of it until it has ended.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) id: String,
+    pub(crate) created: Wall,
+    /// The preset of its agent.
+    pub(crate) agent: Option<String>,
+    /// Process id of the program, once it ran.
+    pub(crate) pid: Option<u32>,
+    /// Whether programs are told that their status is understood.
+    pub(crate) answer_status: bool,
+    /// The moment of the event in hand.
+    pub(crate) now: Now,
+    pub(crate) life: Life,
+    pub(crate) terminal: Terminal,
+    pub(crate) observer: Observer,
+    /// Since when the session has been in its state.
+    pub(crate) since: Wall,
+    /// What is known of the agent.
+    pub(crate) profile: AgentProfile,
+    /// The rules are being read; what cannot be understood without them waits.
+    pub(crate) unread_rules: Option<Vec<Deferred>>,
+    pub(crate) conversation: Conversation,
+    pub(crate) stops: Stops,
+    pub(crate) dialogs: Dialogs,
+    pub(crate) judge: Judge,
+    pub(crate) outbox: Outbox,
+    pub(crate) typing: Typing,
+    pub(crate) human: HumanInput,
+    /// When the screen changed last.
+    pub(crate) changed: Steady,
+    /// When the agent last wished for its context.
+    pub(crate) wished: Option<Steady>,
+    /// A question to the terminal that waits for a look at the processes: for which message, and what it said.
+    pub(crate) inspected: Option<(u64, TerminalStatus)>,
+    /// Those who wait for the holder's word on the terminal, until this moment.
+    inspectors: Vec<(Steady, Ticket)>,
+    viewers: BTreeMap<u64, Size>,
+    journal: Journal<Then>,
+    notes: VecDeque<Note>,
+    effects: VecDeque<Effect>,
+    /// Effects that come behind the commit of this step, recorded or not.
+    behind: Vec<Effect>,
+    #[cfg(test)]
+    pub(crate) disabled: Option<crate::Safeguard>,
+}
+
+/// What one machine has to tell another.
+#[derive(Debug)]
+pub(crate) enum Note {
+    /// To the detector.
+    Detect(detector::Event),
+    /// From the detector: what follows from a look, and the state before it.
+    Detected { actions: Vec<detector::Action>, before: State },
+    /// To the lifecycle.
+    Life(lifecycle::Event),
+    /// To the dialogs: the screen may show one.
+    LookAtDialog,
+    /// To whoever listens to the agent: the screen may show what it said.
+    Overhear,
+    /// To the outbox: something may be typed now.
+    Deliver,
+    /// To the delivery of a message.
+    Delivery(u64, delivery::Event),
+    /// To the input: what it decided.
+    Typing(Vec<typing::Action>),
+    /// From the input: what became of a write.
+    Settled(u64, Settled),
+    /// To the judge's keeper: whether the judge is needed.
+    Consult,
+    /// To the judge's keeper.
+    Judge(judge::Event),
+    /// To the outbox: the agent says which prompt it took.
+    PromptTaken(Witness, Option<String>),
+    /// To whoever listens to the agent: what it said, word for word.
+    AgentText(String),
+    /// The program's end is known, and what it left behind.
+    Finish,
+}
+
+/// What follows when something is recorded.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// Do it.
+    Do(Effect),
+    /// Tell those who wait for a message what is known of it.
+    Tell(Box<Message>),
+    /// A message that was accepted is under way.
+    Opened { open: Box<Open>, queued: Option<Ticket>, waiter: Option<Waiter> },
+    /// A message is under way again.
+    Revived { open: Box<Open>, ticket: Ticket },
+    /// A message that waited is not wanted any more.
+    Cancelled { order: u64, ticket: Ticket },
+    /// A message that was given up is done with.
+    Dropped { message: Box<Message>, ticket: Ticket },
+    /// A delivery has taken a step that ends with a write: the write may be made.
+    Stepped(Box<Stepped>),
+    /// The write that was decided is not made: whether it still should be is seen afresh.
+    NotStepped { order: u64 },
+    /// Those who asked are told that it cannot be done.
+    Refuse(Vec<Ticket>, Refusal),
+    /// The end is recorded.
+    Ended,
+}
+
+/// A step of a delivery that ends with a write, until it is recorded.
+#[derive(Debug)]
+pub(crate) struct Stepped {
+    pub(crate) order: u64,
+    /// The delivery behind the step; nothing for raw bytes.
+    pub(crate) delivery: Option<delivery::Delivery>,
+    /// What the step has proven, with its evidence.
+    pub(crate) proofs: Vec<(ostler_core::Proof, String)>,
+    /// Nothing of the text was where it was typed before.
+    pub(crate) missed: bool,
+    pub(crate) echoes: usize,
+    pub(crate) prompt: Option<ostler_agents::Prompt>,
+    pub(crate) mark: Option<String>,
+}
+
+/// What waits for the rules.
+#[derive(Debug)]
+pub(crate) enum Deferred {
+    Hook(HookReport),
+    Send(Box<Send>),
+}
+
+impl Session {
+    /// Takes up a session from its record; `recovered` is one that an earlier daemon looked after.
+    pub fn new(saved: Saved, recovered: bool, now: Now) -> Self {
+        let Saved {
+            id,
+            created,
+            agent,
+            size,
+            pid,
+            stop_requested,
+            memory,
+            answer_status,
+            zone,
+            screen,
+            messages,
+        } = saved;
+        let profile = AgentProfile::default();
+        let remembered = memory.as_deref().and_then(Remembered::read);
+        let (since, memory, conversation, stops) = match remembered.map(Remembered::into_parts) {
+            Some((since, memory, conversation, stops)) => (since, Some(memory), conversation, stops),
+            None => (created, None, Conversation::default(), StopsMemory::default()),
+        };
+        let AgentProfile { book, settings, expectations, .. } = &profile;
+        let observer = Observer::new(book.clone(), *settings, *expectations, memory, now.steady);
+        let terminal = if recovered { Terminal::recovered(screen, size) } else { Terminal::new(size) };
+        let mut session = Self {
+            id,
+            created,
+            agent,
+            pid,
+            answer_status,
+            now,
+            life: Life::new(Lifecycle::recorded(stop_requested)),
+            terminal,
+            observer,
+            since,
+            profile,
+            unread_rules: Some(Vec::new()),
+            conversation,
+            stops: Stops::new(stops, zone, now),
+            dialogs: Dialogs::default(),
+            judge: Judge::new(judge::Settings::default()),
+            outbox: Outbox::default(),
+            typing: Typing::default(),
+            human: HumanInput::default(),
+            changed: Steady(0),
+            wished: None,
+            inspected: None,
+            inspectors: Vec::new(),
+            viewers: BTreeMap::new(),
+            journal: Journal::default(),
+            notes: VecDeque::new(),
+            effects: VecDeque::from([Effect::LoadRules]),
+            behind: Vec::new(),
+            #[cfg(test)]
+            disabled: None,
+        };
+        session.load_messages(messages, recovered);
+        session
+    }
+
+    /// Takes in what happened. What follows from it is given by [`Session::poll`].
+    pub fn handle(&mut self, event: Event<'_>, now: Now) {
+        self.now = now;
+        match event {
+            Event::Launched => self.note(Note::Life(lifecycle::Event::Launched)),
+            Event::Recovered => self.note(Note::Life(lifecycle::Event::Recovered)),
+            Event::Committed => {
+                for then in self.journal.committed() {
+                    self.follow(then);
+                }
+            }
+            Event::NotCommitted => {
+                for then in self.journal.refused(now.steady) {
+                    self.follow(then);
+                }
+                if self.life.is_ended() {
+                    self.push(Effect::AnswerStoppers);
+                }
+            }
+            Event::Connected(status) => self.on_connect(&status),
+            Event::Disconnected(evidence) => self.on_disconnect(evidence),
+            Event::Output { offset, bytes } => self.on_output(offset, bytes),
+            Event::Gap { from, resumed } => {
+                self.push(Effect::Log(crate::Log::Warning(format!(
+                    "output from {from} to {resumed} was lost"
+                ))));
+                self.terminal.gap(from, resumed);
+                self.note(Note::Detect(detector::Event::Lost));
+            }
+            Event::InputAnswered(answer) => {
+                let actions = self.typing.answered(answer, now.steady);
+                self.note(Note::Typing(actions));
+            }
+            Event::Inspected(status) => self.on_inspected(status),
+            Event::Exited(exit) => self.on_exit(exit),
+            Event::Remains { exit, output } => self.on_remains(exit, output),
+            Event::RulesChanged => {
+                self.unread_rules.get_or_insert_default();
+                self.push(Effect::LoadRules);
+            }
+            Event::Rules(profile) => self.on_rules(profile),
+            Event::Transcript(batch) => self.on_transcript(batch),
+            Event::TranscriptProblem(problem) => self.conversation.problem = Some(problem),
+            Event::Hook(report) => self.on_hook(report),
+            Event::HookPrinted { order, taken } => self.on_hook_printed(order, taken),
+            Event::Judge(event) => self.note(Note::Judge(event)),
+            Event::Sampled(sample) => self.on_sample(sample),
+            Event::KeyDriven(taken) => self.on_key_driven(taken),
+            Event::Grants(grants) => {
+                self.dialogs.grants = grants;
+                self.note(Note::LookAtDialog);
+            }
+            Event::BodyStored { order, stored } => self.on_body_stored(order, stored),
+            Event::ContextGathered(text) => self.on_context(text),
+            Event::Command(command) => self.on_command(command),
+            Event::Tick => self.on_tick(),
+        }
+        self.settle();
+    }
+
+    /// The next thing to do, if there is one.
+    pub fn poll(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// Lets the machines hear of each other until none has anything to say, then records what is to be recorded.
+    fn settle(&mut self) {
+        while let Some(note) = self.notes.pop_front() {
+            // What follows from a note is heard before the next one.
+            let rest = std::mem::take(&mut self.notes);
+            self.hear(note);
+            self.notes.extend(rest);
+        }
+        if let Some(changes) = self.journal.offer(self.now.steady) {
+            self.effects.push_back(Effect::Commit { changes, at: self.now.wall });
+        }
+        self.effects.extend(self.behind.drain(..));
+    }
+
+    fn hear(&mut self, note: Note) {
+        match note {
+            Note::Detect(event) => self.detect(event),
+            Note::Detected { actions, before } => self.on_detected(&actions, before),
+            Note::Life(event) => self.on_lifecycle(event),
+            Note::LookAtDialog => self.look_at_dialog(),
+            Note::Overhear => self.overhear(),
+            Note::Deliver => self.deliver(),
+            Note::Delivery(order, event) => {
+                self.step_delivery(order, event);
+                self.type_others();
+            }
+            Note::Typing(actions) => self.perform_typing(actions),
+            Note::Settled(seq, settled) => self.on_settled(seq, settled),
+            Note::Consult => self.consult(),
+            Note::Judge(event) => self.on_judge(event),
+            Note::PromptTaken(by, text) => self.on_prompt_taken(by, text.as_deref()),
+            Note::AgentText(text) => self.on_agent_text(&text),
+            Note::Finish => self.finish(),
+        }
+    }
+
+    fn follow(&mut self, then: Then) {
+        match then {
+            Then::Do(effect) => self.push(effect),
+            Then::Tell(message) => self.notify_waiters(&message),
+            Then::Opened { open, queued, waiter } => self.on_opened(*open, queued, waiter),
+            Then::Revived { open, ticket } => self.on_revived(*open, ticket),
+            Then::Cancelled { order, ticket } => self.on_cancelled(order, ticket),
+            Then::Dropped { message, ticket } => self.on_dropped(&message, ticket),
+            Then::Stepped(stepped) => self.on_stepped(*stepped),
+            Then::NotStepped { order } => self.on_not_stepped(order),
+            Then::Refuse(tickets, refusal) => self.refuse(tickets, &refusal),
+            Then::Ended => self.on_end_recorded(),
+        }
+    }
+
+    /// Tells another machine something.
+    pub(crate) fn note(&mut self, note: Note) {
+        // The same look twice in a row shows the same.
+        let repeats = matches!(
+            (self.notes.back(), &note),
+            (Some(Note::Deliver), Note::Deliver)
+                | (Some(Note::Consult), Note::Consult)
+                | (Some(Note::LookAtDialog), Note::LookAtDialog)
+        );
+        if !repeats {
+            self.notes.push_back(note);
+        }
+    }
+
+    /// Has something done now, before what is to be recorded in this step.
+    pub(crate) fn push(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
+    }
+
+    /// Has something done behind the commit of this step, whether or not the store takes it.
+    pub(crate) fn push_behind(&mut self, effect: Effect) {
+        self.behind.push(effect);
+    }
+
+    pub(crate) fn request(&mut self, request: Request) {
+        if self.life.connected {
+            self.push(Effect::Request(request));
+        }
+    }
+
+    /// Records something that happened.
+    pub(crate) fn record(&mut self, change: Change) {
+        self.journal.add(Kind::Fact, change, Vec::new());
+    }
+
+    /// Records something that happened, which nobody waits for.
+    pub(crate) fn record_lazily(&mut self, change: Change) {
+        self.journal.add(Kind::LazyFact, change, Vec::new());
+    }
+
+    /// Records something that is good to know.
+    pub(crate) fn record_note(&mut self, change: Change) {
+        self.journal.add(Kind::Note, change, Vec::new());
+    }
+
+    /// Records something that happened, and what follows then.
+    pub(crate) fn record_then(&mut self, change: Change, then: Vec<Then>) {
+        self.journal.add(Kind::Fact, change, then);
+    }
+
+    /// Records what is about to be done, and what follows then or otherwise.
+    pub(crate) fn intend(&mut self, changes: Vec<Change>, then: Then, otherwise: Option<Then>) {
+        self.journal.intend(changes, then, otherwise);
+    }
+
+    /// Whether the store refused something that it has yet to take: nothing is begun meanwhile.
+    pub(crate) fn is_store_stuck(&self) -> bool {
+        self.journal.is_stuck()
+    }
+
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.journal.is_empty()
+    }
+
+    /// When [`Event::Tick`] is due, if nothing else happens.
+    pub fn deadline(&self) -> Option<Steady> {
+        [
+            self.life.lifecycle.deadline(),
+            self.life.leave_at,
+            self.typing.deadline(),
+            self.terminal.save_due(),
+            self.terminal.catching_up_until(),
+            self.journal.deadline(),
+            self.inspectors.first().map(|(until, _)| *until),
+            self.observing_until(),
+            self.delivering_until(),
+            self.human.deadline(!self.outbox.open.is_empty()),
+            self.answering_until(),
+            self.judge.deadline(),
+            self.stops.deadline(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn on_tick(&mut self) {
+        let now = self.now.steady;
+        self.save_screen_if_due();
+        if self.terminal.take_caught_up(now) {
+            self.on_caught_up();
+        }
+        if self.observing_until().is_some_and(|at| now >= at) {
+            self.observe(Observer::tick);
+        }
+        self.human.forget(now);
+        if self.judge.deadline().is_some_and(|at| now >= at) {
+            self.note(Note::Judge(judge::Event::Tick));
+        }
+        if self.stops.deadline().is_some_and(|at| now >= at) {
+            self.look_for_stop();
+        }
+        if self.life.leave_at.is_some_and(|at| now >= at) {
+            // The holder had its time.
+            self.life.leave_at = None;
+            self.disconnect();
+        }
+        if self.inspectors.first().is_some_and(|(until, _)| now >= *until) {
+            self.answer_inspectors(None);
+        }
+        // What was refused is offered again when this step is over.
+        let _ = self.journal.take_retry(now);
+        self.note(Note::Life(lifecycle::Event::Tick));
+        let actions = self.typing.tick(now);
+        self.note(Note::Typing(actions));
+        self.note(Note::LookAtDialog);
+        self.note(Note::Deliver);
+    }
+
+    fn on_command(&mut self, command: Command) {
+        match command {
+            Command::Send(send) => self.on_send(*send),
+            Command::Await { stored, wants, ticket } => self.on_await(*stored, wants, ticket),
+            Command::Retry { stored, body, ticket } => self.on_retry(*stored, &body, ticket),
+            Command::Drop { stored, ticket } => self.on_drop(*stored, ticket),
+            Command::Acknowledge { stored, ticket } => self.on_acknowledge(*stored, ticket),
+            Command::Keys(bytes) => self.on_keys(&bytes),
+            Command::Viewer { viewer, size } => {
+                self.viewers.insert(viewer, size);
+                self.fit_viewers();
+            }
+            Command::ViewerGone { viewer } => {
+                self.viewers.remove(&viewer);
+                self.fit_viewers();
+            }
+            Command::Inspect(ticket) if self.life.connected => {
+                self.inspectors.push((self.now.steady.plus(INSPECTION), ticket));
+                self.request(Request::Inspect);
+            }
+            Command::Inspect(ticket) => self.push(Effect::Answer(ticket, Answer::Terminal(None))),
+            Command::Stop { grace_ms } => self.on_stop(grace_ms),
+            Command::Park => self.save_screen(),
+        }
+    }
+
+    /// The terminal is as large as the smallest terminal of those who type in it.
+    fn fit_viewers(&mut self) {
+        let smaller = |a: Size, b: Size| Size::clamped(a.cols.min(b.cols), a.rows.min(b.rows));
+        let Some(size) = self.viewers.values().copied().reduce(smaller) else { return };
+        if size == self.terminal.screen.size() {
+            return;
+        }
+        self.record_note(Change::Resized { cols: size.cols, rows: size.rows });
+        self.request(Request::Resize { cols: size.cols, rows: size.rows });
+        self.resize(size);
+    }
+
+    pub(crate) fn resize(&mut self, size: Size) {
+        self.terminal.screen.resize(size);
+        self.push(Effect::Size(size));
+    }
+
+    /// Answers all who asked for the terminal's settings, with what the holder said of them.
+    pub(crate) fn answer_inspectors(&mut self, status: Option<TerminalStatus>) {
+        for (_, ticket) in std::mem::take(&mut self.inspectors) {
+            self.push(Effect::Answer(ticket, Answer::Terminal(status)));
+        }
+    }
+
+    pub(crate) fn save_screen_if_due(&mut self) {
+        if self.terminal.save_due().is_some_and(|at| self.now.steady >= at) {
+            self.save_screen();
+        }
+    }
+
+    fn save_screen(&mut self) {
+        self.terminal.note_saved(self.now.steady);
+        self.push(Effect::SaveScreen);
+    }
+
+    /// Whether the agent is watched: the old output is on the screen, and the rules are known.
+    pub(crate) fn watches(&self) -> bool {
+        !self.terminal.is_catching_up() && self.unread_rules.is_none()
+    }
+
+    pub(crate) fn is_attached(&self) -> bool {
+        matches!(self.life.lifecycle.phase(), Phase::Attached)
+    }
+
+    /// Whether a safeguard is in force: always, but in tests that show what it is for.
+    #[cfg(test)]
+    pub(crate) fn guards(&self, safeguard: crate::Safeguard) -> bool {
+        self.disabled != Some(safeguard)
+    }
+
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, reason = "tests switch safeguards off")]
+    pub(crate) fn guards(&self, _: crate::Safeguard) -> bool {
+        true
+    }
+}
+
+/// How long a holder may take to tell about its terminal.
+const INSPECTION: std::time::Duration = std::time::Duration::from_secs(1);

@@ -1,0 +1,3 @@
+//! Tests of whole sessions.
+
+mod simulator;

@@ -1,0 +1,129 @@
+//! Whole sessions in virtual time, from a seed.
+//!
+//! The stand-in agent, decided by its own pure `App`, sits behind a simulated terminal and a simulated holder with a
+//! ledger; the session's record is a simulated store that may refuse. People type, hooks are late, lost and doubled, the
+//! agent stalls, connections break, clocks jump, and the daemon is killed between any two effects and before or after any
+//! commit, and taken up again from what was committed. In the end what the session said is held against what the agent
+//! truly received.
+
+mod agent;
+mod holder;
+mod plan;
+mod store;
+mod verdict;
+mod world;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Safeguard;
+use plan::Plan;
+use world::{Sabotage, World};
+
+/// Plays one seed and returns what was wrong.
+fn play(seed: u64, sabotage: Option<Sabotage>) -> Result<(), String> {
+    let mut world = World::new(Plan::new(seed), sabotage);
+    world.run();
+    let complaints = verdict::complaints(&world);
+    if complaints.is_empty() { Ok(()) } else { Err(world.story(&complaints)) }
+}
+
+/// Plays seeds on all cores until `enough` have failed, and returns the stories of those.
+fn play_all(seeds: std::ops::Range<u64>, sabotage: Option<Sabotage>, enough: usize) -> Vec<(u64, String)> {
+    let next = AtomicU64::new(seeds.start);
+    let failed = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end || failed.lock().unwrap().len() >= enough {
+                        return;
+                    }
+                    if let Err(story) = play(seed, sabotage) {
+                        failed.lock().unwrap().push((seed, story));
+                    }
+                }
+            });
+        }
+    });
+    let mut failed = failed.into_inner().unwrap();
+    failed.sort_unstable();
+    failed
+}
+
+#[expect(clippy::disallowed_methods, reason = "which seeds to play is asked by whoever tests")]
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+/// `OSTLER_SIM_SEEDS` plays more of them, from `OSTLER_SIM_FIRST` on, until `OSTLER_SIM_FAILURES` have failed;
+/// `OSTLER_SIM_SEED` plays one and tells its story.
+#[test]
+fn a_session_keeps_its_word_on_bad_days() {
+    if let Some(seed) = number("OSTLER_SIM_SEED") {
+        let sabotage = number("OSTLER_SIM_SABOTAGE").map(|at| NOTICED[usize::try_from(at).unwrap()].0);
+        let mut world = World::new(Plan::new(seed), sabotage);
+        world.run();
+        let complaints = verdict::complaints(&world);
+        println!("{}", world.story(&complaints));
+        assert!(complaints.is_empty(), "seed {seed}");
+        return;
+    }
+    let first = number("OSTLER_SIM_FIRST").unwrap_or(1);
+    let seeds = number("OSTLER_SIM_SEEDS").unwrap_or(20_000);
+    let enough = usize::try_from(number("OSTLER_SIM_FAILURES").unwrap_or(1)).unwrap();
+    let failed = play_all(first..first + seeds, None, enough);
+    for (_, story) in failed.iter().skip(1) {
+        println!("{}", story.lines().next().unwrap_or_default());
+    }
+    if let Some((seed, story)) = failed.first() {
+        panic!("{story}\nagain: OSTLER_SIM_SEED={seed} cargo test -p ostler-session bad_days -- --nocapture");
+    }
+}
+
+#[test]
+fn a_send_that_meets_no_trouble_needs_four_commits() {
+    let mut world = World::new(Plan::quiet(), None);
+    world.run();
+    assert_eq!(verdict::complaints(&world), Vec::<String>::new());
+    let (message, _) = world.store.message("m0").unwrap();
+    assert_eq!((message.proof, world.store.message_commits), (ostler_core::Proof::Submitted, 4));
+}
+
+/// What may be broken, and a seed that notices it. `OSTLER_SIM_FIND=1` looks for others where they do not, as after a
+/// change of the plans, and prints them.
+const NOTICED: [(Sabotage, u64); 16] = [
+    (Sabotage::Session(Safeguard::OnlyIntoAnEmptyComposer), 46),
+    (Sabotage::Session(Safeguard::EnterOnlyWhileSeen), 466),
+    (Sabotage::Session(Safeguard::NothingIntoDialogs), 5),
+    (Sabotage::Session(Safeguard::NothingBeforeReady), 8164),
+    (Sabotage::Session(Safeguard::NothingIntoTurns), 10),
+    (Sabotage::Session(Safeguard::PeopleTypeFirst), 4218),
+    (Sabotage::Session(Safeguard::KeysWaitForEnter), 138),
+    (Sabotage::Session(Safeguard::OldEchoesDoNotCount), 3093),
+    (Sabotage::Session(Safeguard::UnreadIsNotMissing), 1688),
+    (Sabotage::Session(Safeguard::UnreadKeysAreAnswers), 1221),
+    (Sabotage::Session(Safeguard::OldOutputProvesNothing), 299),
+    (Sabotage::Session(Safeguard::OthersEnterForThemselves), 7855),
+    (Sabotage::Session(Safeguard::RecordedBeforeTold), 178),
+    (Sabotage::LedgerForgets, 92),
+    (Sabotage::CommitsAreLate, 7),
+    (Sabotage::WritesAreForgotten, 23),
+];
+
+#[test]
+fn the_simulator_notices_every_safeguard_that_is_switched_off() {
+    let find = number("OSTLER_SIM_FIND").is_some();
+    for (sabotage, seed) in NOTICED {
+        if find && (seed == 0 || play(seed, Some(sabotage)).is_ok() || play(seed, None).is_err()) {
+            let found = play_all(1..20_000, Some(sabotage), 1);
+            let line = found.first().and_then(|(_, story)| story.lines().next());
+            println!("{sabotage:?}: {}", line.unwrap_or("nobody notices"));
+        } else if !find {
+            assert!(play(seed, None).is_ok(), "seed {seed} fails by itself");
+            assert!(play(seed, Some(sabotage)).is_err(), "seed {seed} does not notice {sabotage:?}");
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Everything around a session, in virtual time.
+
+mod daemon;
+mod people;
+mod terminal;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+
+use ostler_agents::{Agent as Preset, Layer, Registry};
+use ostler_core::detector::{ProcessSample, Settings};
+use ostler_core::message::MessageState;
+use ostler_core::{Now, Proof, Steady, Wall, typing};
+use ostler_screen::SafeText;
+
+use super::agent::Agent;
+use super::holder::Holder;
+use super::plan::{Plan, Sent};
+use super::store::Store;
+use crate::effect::Lane;
+use crate::event::{Command, Event, TerminalStatus, Ticket};
+use crate::profile::{AgentProfile, Policies};
+use crate::{Change, Safeguard, Session};
+
+/// The size of the terminal.
+const SIZE: (u16, u16) = (64, 22);
+/// When the wall clock stands at the beginning.
+const NOON: u64 = 1_800_000_000_000;
+/// The bad part of the day; after it everything heals.
+const BAD: u64 = 25_000;
+/// The end of the day.
+const DAY: u64 = 400_000;
+/// A dialog that the session has had on its screen for this long is one that it knows.
+const KNOWN: u64 = 400;
+/// A state that is wrong for no longer than this is late, not wrong.
+const LATE: u64 = 2_500;
+
+/// Something that is broken on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sabotage {
+    /// One of the session's safeguards is off.
+    Session(Safeguard),
+    /// The holder types what it has typed before.
+    LedgerForgets,
+    /// The store says that a commit is done before it is.
+    CommitsAreLate,
+    /// A daemon that takes over does not know what was typed.
+    WritesAreForgotten,
+}
+
+/// Something that is going to happen.
+#[derive(Debug)]
+enum Happening {
+    Agent,
+    Send(usize),
+    Keys(usize),
+    /// The person looks whether there is a dialog to answer.
+    Person,
+    Break,
+    Jump(i64),
+    Heal,
+    Restart,
+    Tick,
+    Output,
+    Arrive(Arrival),
+    Hook {
+        event: &'static str,
+        text: String,
+    },
+    /// Input of a daemon that was killed a moment ago reaches the holder.
+    Stray {
+        lane: Lane,
+        epoch: u64,
+        seq: u64,
+        bytes: Vec<u8>,
+    },
+}
+
+/// Something that reaches the session, unless its daemon is another by then.
+#[derive(Debug, Clone, Copy)]
+enum Arrival {
+    Connected(TerminalStatus),
+    NoConnection,
+    Answered(typing::Answer),
+    Inspected(TerminalStatus),
+    Exited,
+    Rules,
+    Sampled,
+    KeyDriven,
+    BodyStored(u64),
+    Context,
+}
+
+/// What somebody was told of a message.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) at: u64,
+    pub(super) id: String,
+    pub(super) proof: Proof,
+    pub(super) state: MessageState,
+}
+
+#[derive(Debug)]
+pub(super) struct World {
+    pub(super) plan: Plan,
+    pub(super) sabotage: Option<Sabotage>,
+    rng: fastrand::Rng,
+    now: u64,
+    wall_offset: i64,
+    queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    happenings: HashMap<usize, (u64, Happening)>,
+    count: usize,
+    pub(super) agent: Agent,
+    pub(super) holder: Holder,
+    pub(super) store: Store,
+    /// Commits that the store has promised and not made.
+    promised: Vec<(Vec<Change>, Wall)>,
+    session: Option<Session>,
+    /// Number of the daemon; what is on its way to an earlier one is lost.
+    daemon: u64,
+    /// Output up to here was handed to the session, while it is subscribed.
+    subscribed: Option<u64>,
+    saved_screen: Option<(Vec<u8>, u64)>,
+    effects: u64,
+    kills: std::vec::IntoIter<u64>,
+    kill_at: Option<u64>,
+    healed: bool,
+    tickets: HashMap<Ticket, String>,
+    last_ticket: u64,
+    /// Hook reports that found no daemon.
+    spool: Vec<(&'static str, String)>,
+    seen_log: usize,
+    reads: u64,
+    pub(super) told: Vec<Told>,
+    /// Since when there is a dialog on the agent's screen that the session knows of.
+    dialog_since: Option<u64>,
+    /// Since when the agent works and the session can see it.
+    working_since: Option<u64>,
+    said_idle: bool,
+    wrong_since: Option<u64>,
+    pub(super) complaints: Vec<String>,
+    tale: Vec<String>,
+    answered_at: Option<u64>,
+    /// When what was typed for messages.
+    pub(super) writes: Vec<(u64, String)>,
+    /// When what people typed reached the terminal.
+    pub(super) keys_typed: Vec<(u64, String)>,
+}
+
+const PRESET: &str = r#"
+title = "Stand-in"
+[run]
+command = "stand-in-agent"
+[input]
+interrupt = ["escape"]
+clear = ["ctrl-u"]
+while_working = "queue"
+paste_placeholder = '\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]'
+[composer]
+row = '^│ > '
+above = '^╭─{10,}'
+below = '^╰─{10,}'
+has_cursor = true
+[rules.composer]
+state = "idle"
+when = { composer = true }
+[rules.busy]
+state = "working"
+when = { in = "above 30", row = '^[^│>● ].*Working… \(\d+s' }
+[rules.permission]
+state = "blocked"
+kind = "permission"
+when = { in = "dialog", row = 'Do you want to proceed' }
+answer = { accept = 'Yes$', decline = 'No$', selected = '^ ❯ ' }
+[rules.question]
+state = "blocked"
+kind = "question"
+when = { in = "dialog", row = 'Enter to select · Esc to cancel' }
+[rules.theme]
+state = "blocked"
+kind = "dialog"
+when = { in = "dialog", row = 'Choose the text style' }
+answer = { accept = 'Light mode', decline = 'Dark mode', selected = '^ ❯ ' }
+[rules.trust-folder]
+state = "blocked"
+kind = "trust"
+when = { in = "dialog", row = 'Is this a project you created' }
+answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^ ❯ ', grants = "folder" }
+"#;
+const HOOKS: &str = r#"
+[hooks]
+file = "hooks.json"
+[hooks.events]
+Prompt = { fact = "prompt_submitted", text = "/prompt" }
+Stop = { fact = "turn_ended" }
+"#;
+
+/// What is known of the stand-in, with hooks or without.
+fn profile(hooks: bool, policy: ostler_core::dialog::Policy) -> AgentProfile {
+    static KNOWN: OnceLock<[AgentProfile; 2]> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        ["", HOOKS].map(|hooks| {
+            let (agent, file) = ("standin".into(), "standin.toml".into());
+            let registry = Registry::new(&[Layer { agent, file, text: format!("{PRESET}{hooks}") }]);
+            assert_eq!(registry.problems(), []);
+            let agent: Arc<Preset> = registry.get("standin").unwrap().clone();
+            AgentProfile {
+                book: Arc::new(registry.rulebook(&agent, None).unwrap()),
+                settings: ostler_agents::settings_for(&agent, Settings::default()),
+                expectations: agent.expectations(None),
+                agent,
+                ..AgentProfile::default()
+            }
+        })
+    });
+    let policies = Policies { permission: policy, trust: policy, dialog: policy, ..Policies::default() };
+    AgentProfile { policy: Arc::new(policies), ..known[usize::from(hooks)].clone() }
+}
+
+impl World {
+    pub(super) fn new(plan: Plan, sabotage: Option<Sabotage>) -> Self {
+        let rng = fastrand::Rng::with_seed(plan.seed ^ 0x5eed);
+        let agent = Agent::new(&plan.agent, SIZE, 0);
+        let mut holder = Holder::default();
+        holder.size = SIZE;
+        holder.forgets = sabotage == Some(Sabotage::LedgerForgets);
+        let mut kills = plan.kills.clone().into_iter();
+        let kill_at = kills.next();
+        let mut world = Self {
+            rng,
+            sabotage,
+            now: 0,
+            wall_offset: 0,
+            queue: BinaryHeap::new(),
+            happenings: HashMap::new(),
+            count: 0,
+            agent,
+            holder,
+            store: Store::default(),
+            promised: Vec::new(),
+            session: None,
+            daemon: 0,
+            subscribed: None,
+            saved_screen: None,
+            effects: 0,
+            kills,
+            kill_at,
+            healed: false,
+            tickets: HashMap::new(),
+            last_ticket: 0,
+            spool: Vec::new(),
+            seen_log: 0,
+            reads: 0,
+            told: Vec::new(),
+            dialog_since: None,
+            working_since: None,
+            said_idle: false,
+            wrong_since: None,
+            complaints: Vec::new(),
+            tale: Vec::new(),
+            answered_at: None,
+            writes: Vec::new(),
+            keys_typed: Vec::new(),
+            plan,
+        };
+        world.begin();
+        world
+    }
+
+    fn begin(&mut self) {
+        for at in 0..self.plan.sends.len() {
+            self.schedule(self.plan.sends[at].at, Happening::Send(at));
+        }
+        if let Some((at, _)) = self.plan.keys.first() {
+            self.schedule(*at, Happening::Keys(0));
+        }
+        for at in self.plan.breaks.clone() {
+            self.schedule(at, Happening::Break);
+        }
+        for (at, by) in self.plan.clock_jumps.clone() {
+            self.schedule(at, Happening::Jump(by));
+        }
+        self.schedule(BAD, Happening::Heal);
+        self.schedule(500, Happening::Person);
+        let output = self.agent.start(0);
+        self.emit(&output);
+        self.start_daemon(false);
+        self.schedule_agent();
+    }
+
+    fn now(&self) -> Now {
+        let wall = (NOON + self.now).saturating_add_signed(self.wall_offset);
+        Now { wall: Wall(wall), steady: Steady(self.now + 1_000) }
+    }
+
+    fn schedule(&mut self, at: u64, happening: Happening) {
+        self.count += 1;
+        self.happenings.insert(self.count, (self.daemon, happening));
+        self.queue.push(Reverse((at.max(self.now), self.count as u64, self.count)));
+    }
+
+    fn soon(&mut self, within: u64, happening: Happening) {
+        let at = self.now + self.rng.u64(0..=within);
+        self.schedule(at, happening);
+    }
+
+    fn arrive(&mut self, within: u64, arrival: Arrival) {
+        self.soon(within, Happening::Arrive(arrival));
+    }
+
+    /// Plays the day until every message has come to an end, or it is over.
+    pub(super) fn run(&mut self) {
+        while let Some(Reverse((at, _, number))) = self.queue.pop() {
+            if at > DAY || (self.healed && self.is_settled()) {
+                break;
+            }
+            self.now = at;
+            let Some((daemon, happening)) = self.happenings.remove(&number) else { continue };
+            self.happen(daemon, happening);
+            self.watch();
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        let known = |sent: &Sent| {
+            self.store.message(&sent.id).is_some_and(|(message, _)| message.state != MessageState::Queued)
+        };
+        self.plan.sends.iter().all(known) && !self.agent.is_working() && self.now > BAD + 6_000
+            || self.store.ending.is_some()
+    }
+
+    fn happen(&mut self, daemon: u64, happening: Happening) {
+        match happening {
+            Happening::Agent => self.wake_agent(),
+            Happening::Send(at) => self.send(at),
+            Happening::Keys(at) => {
+                // Nobody can type while there is no daemon to type through.
+                if self.session.as_ref().is_none_or(|session| !session.listens()) {
+                    return self.schedule(self.now + 300, Happening::Keys(at));
+                }
+                let (then, keys) = self.plan.keys[at].clone();
+                self.tell(format!("a person types {keys:?}"));
+                self.hand(Event::Command(Command::Keys(keys.into_bytes())));
+                if let Some((next, _)) = self.plan.keys.get(at + 1) {
+                    self.schedule(self.now + next - then, Happening::Keys(at + 1));
+                }
+            }
+            Happening::Person => self.person(),
+            Happening::Break => self.break_connection(),
+            Happening::Jump(by) => {
+                self.tell(format!("the clock is set by {by} ms"));
+                self.wall_offset += by;
+            }
+            Happening::Heal => self.heal(),
+            Happening::Restart => self.start_daemon(true),
+            Happening::Stray { lane, epoch, seq, bytes } => _ = self.type_input(lane, epoch, seq, &bytes),
+            Happening::Hook { event, text } => self.report(event, text),
+            Happening::Tick if daemon == self.daemon => {
+                let due = self.session.as_ref().and_then(Session::deadline);
+                if due.is_some_and(|due| due <= self.now().steady) {
+                    self.hand(Event::Tick);
+                }
+            }
+            Happening::Output if daemon == self.daemon => self.pass_output(),
+            Happening::Arrive(arrival) if daemon == self.daemon => self.on_arrival(arrival),
+            Happening::Tick | Happening::Output | Happening::Arrive(_) => {}
+        }
+    }
+
+    fn on_arrival(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Connected(status) => self.hand(Event::Connected(status)),
+            Arrival::NoConnection => {
+                self.subscribed = None;
+                let evidence = self.evidence();
+                self.hand(Event::Disconnected(evidence));
+            }
+            Arrival::Answered(answer) => self.hand(Event::InputAnswered(answer)),
+            Arrival::Inspected(status) => self.hand(Event::Inspected(status)),
+            Arrival::Exited => {
+                if let Some(exit) = self.exit() {
+                    self.hand(Event::Exited(exit));
+                }
+            }
+            Arrival::Rules => {
+                let profile = profile(self.plan.hooks.is_some(), self.plan.policy);
+                self.hand(Event::Rules(Some(Box::new(profile))));
+            }
+            Arrival::Sampled => {
+                let reads_terminal = !self.agent.is_working();
+                let sample = ProcessSample { reads_terminal, ..ProcessSample::default() };
+                self.hand(Event::Sampled(Some(sample)));
+            }
+            Arrival::KeyDriven => self.hand(Event::KeyDriven(false)),
+            Arrival::BodyStored(order) => {
+                let stored = Ok(SafeText::new("Read the file and do what it says."));
+                self.hand(Event::BodyStored { order, stored });
+            }
+            Arrival::Context => self.hand(Event::ContextGathered("Nothing is known.".into())),
+        }
+    }
+
+    fn heal(&mut self) {
+        self.tell("everything heals");
+        self.healed = true;
+        self.agent.stalled_until = 0;
+        self.schedule_agent();
+    }
+
+    /// Holds what the session says against what the agent does.
+    fn watch(&mut self) {
+        let current = self.subscribed == Some(self.holder.written());
+        match (self.agent.dialog(), self.dialog_since) {
+            (Some(_), None) if current => self.dialog_since = Some(self.now),
+            (None, Some(_)) => self.dialog_since = None,
+            _ => {}
+        }
+        let stalled = self.now < self.agent.stalled_until;
+        match (self.agent.is_working(), self.working_since) {
+            (true, None) if current => self.working_since = Some(self.now),
+            (false, Some(_)) => self.working_since = None,
+            _ => {}
+        }
+        let wrong = self.said_idle && self.agent.is_working() && current && !stalled;
+        let attached =
+            self.session.as_ref().is_some_and(|session| session.is_observed() && session.watches());
+        if !(wrong && attached) {
+            self.wrong_since = None;
+        } else if *self.wrong_since.get_or_insert(self.now) + LATE < self.now {
+            self.complaints.push("it says idle, and the agent works".into());
+            self.wrong_since = None;
+            self.said_idle = false;
+        }
+    }
+
+    fn tell(&mut self, text: impl AsRef<str>) {
+        self.tale.push(format!("{:>7}  {}", self.now, text.as_ref()));
+    }
+
+    /// What happened, in lines.
+    pub(super) fn story(&self, complaints: &[String]) -> String {
+        let mut story = format!("seed {}: {}\n", self.plan.seed, complaints.join("; "));
+        let _ = writeln!(story, "agent: {}", self.plan.agent.join(" "));
+        for line in &self.tale {
+            let _ = writeln!(story, "{line}");
+        }
+        if let Some(session) = &self.session {
+            let _ =
+                writeln!(story, "in the end: {:?}, with {} waiting", session.described(), session.waiting());
+            for view in self.plan.sends.iter().filter_map(|sent| session.message(&sent.id)) {
+                let _ = writeln!(story, "  {} waits for {:?}", view.message.id, view.waits_for);
+            }
+            if !complaints.is_empty() {
+                let _ = writeln!(story, "{}", session.screen().text());
+            }
+        }
+        story
+    }
+}

@@ -1,0 +1,95 @@
+//! People and clients.
+
+use ostler_core::Proof;
+use ostler_core::dialog::Policy;
+use ostler_core::message::Message;
+
+use super::{Happening, Sent, Told, World};
+use crate::Session;
+use crate::effect::Answer;
+use crate::event::{Command, Event, Send, Ticket};
+
+impl World {
+    pub(super) fn ticket(&mut self, of: String) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.tickets.insert(ticket, of);
+        ticket
+    }
+
+    pub(super) fn send(&mut self, at: usize) {
+        let listens = self.session.as_ref().is_some_and(Session::listens);
+        let Sent { id, body, terms, .. } = self.plan.sends[at].clone();
+        if !listens {
+            return self.schedule(self.now + 40, Happening::Send(at));
+        }
+        let known = self.store.message(&id).map(|(message, _)| (message.clone(), true));
+        let queued = Some(self.ticket(id.clone()));
+        let any = *self.rng.choice(&[Proof::Written, Proof::Seen, Proof::Submitted]).unwrap();
+        let wants = self.plan.wants.unwrap_or(any);
+        let waiter = Some((wants, self.ticket(id.clone())));
+        let send = Send { id: id.clone(), body: body.into_bytes(), terms, known, queued, waiter };
+        self.hand(Event::Command(Command::Send(Box::new(send))));
+        // A client whose daemon dies, or whose message is refused, asks again.
+        if self.store.message(&id).is_none() && self.agent.ended.is_none() {
+            self.schedule(self.now + 400, Happening::Send(at));
+        }
+    }
+
+    pub(super) fn answer(&mut self, ticket: Ticket, answer: Answer) {
+        let Some(id) = self.tickets.remove(&ticket) else { return };
+        if let Answer::Message(view) = answer {
+            let Message { proof, state, .. } = view.message;
+            self.told.push(Told { at: self.now, id, proof, state });
+        }
+    }
+
+    /// A person sees to dialogs that nobody else answers, and in the end to drafts.
+    pub(super) fn person(&mut self) {
+        self.schedule(self.now + 500, Happening::Person);
+        if self.session.as_ref().is_none_or(|session| !session.listens()) {
+            return;
+        }
+        let waited = self.dialog_since.is_some_and(|since| self.now >= since + self.plan.answers_after)
+            && self.answered_at.is_none_or(|at| self.now >= at + 6_000)
+            && self.now >= self.agent.stalled_until;
+        let alone = self.session.as_ref().is_some_and(|session| !session.is_answering());
+        if waited && alone {
+            let key = match self.agent.dialog() {
+                Some("permission" | "question") => "1",
+                Some("theme") => "\r",
+                Some("trust") => {
+                    self.hand(Event::Command(Command::Keys(b"\x1b[B".to_vec())));
+                    "\r"
+                }
+                _ => return,
+            };
+            self.tell(format!("a person answers with {key:?}"));
+            self.answered_at = Some(self.now);
+            self.hand(Event::Command(Command::Keys(key.as_bytes().to_vec())));
+        }
+        let last_keys = self.plan.keys.last().map_or(0, |(at, _)| *at);
+        let idle = !self.agent.is_working() && self.agent.dialog().is_none();
+        if self.healed && idle && self.now > last_keys + 12_000 && self.now % 20_000 < 500 {
+            // Whatever is left in the composer is taken out, as a person would who comes back to it.
+            self.tell("a person clears the composer");
+            self.hand(Event::Command(Command::Keys(b"\x15".to_vec())));
+        }
+    }
+
+    /// Answers come from people, or from the policy.
+    pub(super) fn answered_by(&mut self, kind: &str, choice: &str) {
+        let by_person = self.answered_at.is_some_and(|at| self.now < at + 12_000);
+        let allowed = self.plan.policy == Policy::Allow && kind != "question"
+            || kind == "trust" && self.plan.grants.folder;
+        let wanted = match kind {
+            "trust" => "Yes, I trust this folder",
+            "theme" => "Light mode",
+            _ => "Yes",
+        };
+        let meant = by_person || (allowed && choice == wanted);
+        if !meant && self.plan.keys.is_empty() {
+            self.complaints.push(format!("the {kind} dialog was answered with {choice:?} by nobody"));
+        }
+    }
+}
