@@ -15,7 +15,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch}
 use ignore::{DirEntry, WalkBuilder};
 use ostler_agents::context::Place;
 use ostler_agents::terms::{Kind, Term};
-use ostler_core::Timestamp;
+use ostler_core::Steady;
 use regex::bytes::RegexSet;
 use rustix::fs::OFlags;
 use tokio::sync::oneshot;
@@ -66,7 +66,7 @@ pub(crate) async fn search(root: PathBuf, terms: Vec<Term>, skipped: Vec<String>
     }
 }
 
-fn run(root: &Path, terms: &[Term], skipped: &[String], deadline: Timestamp) -> Found {
+fn run(root: &Path, terms: &[Term], skipped: &[String], deadline: Steady) -> Found {
     let patterns: Vec<String> = terms.iter().map(pattern).collect();
     let matcher = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build_many(&patterns);
     let (Ok(matcher), Ok(set)) = (matcher, RegexSet::new(&patterns)) else { return Found::default() };
@@ -144,7 +144,7 @@ struct Hunt<'a> {
     /// How many finds were kept for each term.
     kept: Vec<usize>,
     finds: Vec<Find>,
-    deadline: Timestamp,
+    deadline: Steady,
     /// The same, of the file at hand.
     in_file: Vec<usize>,
     file: PathBuf,
@@ -277,11 +277,11 @@ mod tests {
         dir
     }
 
-    fn later() -> Timestamp {
+    fn later() -> Steady {
         clock::steady().plus(Duration::from_mins(1))
     }
 
-    fn earlier() -> Timestamp {
+    fn earlier() -> Steady {
         clock::steady().minus(Duration::from_secs(1))
     }
 

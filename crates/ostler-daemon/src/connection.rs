@@ -1,36 +1,28 @@
-//! One client of the daemon.
+//! One client on the unix socket: frames in, calls of the api, frames out.
 
-mod messages;
-mod runs_of;
-
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use ostler_core::State;
-use ostler_protocol::frame::FrameError;
+use ostler_protocol::frame::{Frame, FrameError};
 use ostler_protocol::{
-    DaemonInfo, ErrorKind, EventInfo, Explanation, PROTOCOL, Problem, Request, Response, SessionInfo,
+    Code, DaemonInfo, ErrorKind, MessageInfo, PROTOCOL, Problem, Request, Response, RunInfo, SessionInfo,
+    ViewRequest,
 };
 use tokio::net::UnixStream;
 
-use crate::daemon::Control;
+use crate::api::context::{self, ProjectRecords};
+use crate::api::messages::{self, Draft};
+use crate::api::providers::{self, Providers};
+use crate::api::views::{self, View, ViewEvent};
+use crate::api::{daemon, events, hooks, metrics, runs, sessions};
 use crate::frame_stream::FrameStream;
-use crate::registry::{Found, Shared};
-use crate::session::{Command, ended_info, store_problem};
-use crate::{clock, context, hooks, runs, start, stop, store_choice, view};
-
-/// Most events in one answer.
-const MAX_EVENTS: u32 = 1_000;
-
-static VIEWERS: AtomicU64 = AtomicU64::new(1);
+use crate::services::Services;
 
 /// Serves a client until it leaves.
-pub(crate) async fn serve(stream: UnixStream, shared: Shared, control: Control) {
+pub(crate) async fn serve(stream: UnixStream, services: Services) {
     let own = rustix::process::geteuid().as_raw();
     if !stream.peer_cred().is_ok_and(|peer| peer.uid() == own) {
         tracing::warn!("a client of another user was refused");
         return;
     }
-    let mut connection = Connection { shared, control, stream: FrameStream::new(stream) };
+    let mut connection = Connection { services, stream: FrameStream::new(stream) };
     match connection.run().await {
         Ok(()) | Err(FrameError::Closed) => {}
         Err(error) => tracing::debug!(%error, "a client's connection ended"),
@@ -38,8 +30,7 @@ pub(crate) async fn serve(stream: UnixStream, shared: Shared, control: Control) 
 }
 
 struct Connection {
-    shared: Shared,
-    control: Control,
+    services: Services,
     stream: FrameStream,
 }
 
@@ -60,15 +51,14 @@ impl Connection {
                         ErrorKind::Usage,
                         format!("the daemon does not know this request: {error}"),
                     )
-                    .hint("its version may be older: ostler daemon stop, then try again (programs go on)");
+                    .code(Code::UnknownRequest);
                     self.stream.say(&Response::Failed(problem)).await?;
                     continue;
                 }
                 other => other?,
             };
             if let Request::View(request) = request {
-                let viewer = VIEWERS.fetch_add(1, Ordering::Relaxed);
-                view::serve(&self.shared, request, viewer, &mut self.stream).await?;
+                self.view(request).await?;
             } else {
                 let answer = self.answer(request).await?;
                 self.stream.say(&answer.unwrap_or_else(Response::Failed)).await?;
@@ -80,53 +70,97 @@ impl Connection {
         self.stream.next().await?.json()
     }
 
+    fn daemon_info(&self) -> DaemonInfo {
+        let Services { control, home, sessions, shared_store, .. } = &self.services;
+        daemon::info(control, home, sessions, shared_store)
+    }
+
     /// Answers a request; an error of the outer kind ends the connection.
     async fn answer(&mut self, request: Request) -> Result<Result<Response, Problem>, FrameError> {
-        let session = |info: SessionInfo| Response::Session(Box::new(info));
+        let Self { services, stream } = self;
+        let Services { control, home, store, sessions, starter, runs, records, context, .. } = services;
         Ok(match request {
             Request::Hello { .. } | Request::Daemon => Ok(Response::Welcome(self.daemon_info())),
-            Request::Start(request) => start::start(&self.shared, *request).await.map(session),
-            Request::List { all } => self.list(all).await,
-            Request::Status { name } => self.status(&name).await.map(session),
-            Request::Explain { name } => self.explain(&name).await,
-            Request::Send { name, id, wait, terms } => {
-                let body = self.stream.next().await?.bytes()?;
-                self.send(&name, messages::Sent { id, body, terms }, wait).await?
-            }
-            Request::Await { name, id, wait } => self.await_message(&name, id, wait).await?,
-            Request::Messages { name, all } => self.messages(name, all).await,
-            Request::RetryMessage { id, name } => self.retry_message(&id, name.as_deref()).await,
-            Request::DropMessage { id, name } => self.drop_message(&id, name.as_deref()).await,
-            Request::Acknowledge { id, session } => self.acknowledge(&id, session.as_deref()).await,
-            Request::Metrics => self.metrics().await,
-            Request::Run(request) => {
-                runs::begin(&self.shared, *request).await.map(|run| Response::Run(Box::new(run)))
-            }
-            Request::RunStatus { id, after } => self.run_status(&id, after).await?,
-            Request::Runs { all } => runs::list(&self.shared, all).await.map(|runs| Response::Runs { runs }),
-            Request::CancelRun { id } => {
-                runs::cancel(&self.shared, &id).await.map(|run| Response::Run(Box::new(run)))
-            }
-            Request::Providers => self.providers().await,
-            Request::ResetProvider { provider } => match runs::reset(&self.shared, provider.as_deref()).await
-            {
-                Ok(()) => self.providers().await,
-                Err(error) => Err(runs::trouble(&error)),
-            },
-            Request::Wait { name, states } => self.wait(&name, &states).await?.map(session),
-            Request::Stop { name, grace_ms } => stop::stop(&self.shared, &name, grace_ms).await.map(session),
-            Request::Events { name, after, follow } => self.events(name, after, follow).await?,
-            Request::Hook(report) => {
-                let payload = self.stream.next().await?.bytes()?;
-                hooks::receive(&self.shared, *report, payload).await
-            }
-            Request::Context(request) => context::load(&self.shared, *request).await,
-            Request::ContextRecords { place } => context::records(&self.shared, place).await,
-            Request::SaveContext(request) => context::save(&self.shared, *request).await,
-            Request::ClearContext { place, records } => context::clear(&self.shared, place, records).await,
             Request::Shutdown => {
-                self.control.shut_down();
+                daemon::shut_down(control);
                 Ok(Response::Done)
+            }
+            Request::Start(request) => sessions::start(starter, *request).await.map(session),
+            Request::List { all } => {
+                sessions::list(sessions, store, all).await.map(|sessions| Response::Sessions { sessions })
+            }
+            Request::Status { name } => sessions::status(sessions, store, &name).await.map(session),
+            Request::Explain { name } => sessions::explain(sessions, &name)
+                .await
+                .map(|explanation| Response::Explanation(Box::new(explanation))),
+            Request::Wait { name, states } => {
+                let wait = sessions::wait(sessions, store, &name, &states);
+                unless_left(stream, wait).await?.map(session)
+            }
+            Request::Stop { name, grace_ms } => sessions::stop(sessions, &name, grace_ms).await.map(session),
+            Request::Send { name, id, wait, terms } => {
+                let body = stream.next().await?.bytes()?;
+                // It is recorded before anybody looks whether the client is still there.
+                match messages::send(sessions, store, &name, Draft { id, body, terms }, wait).await {
+                    Ok(sent) => unless_left(stream, sent.settled()).await?.map(message),
+                    Err(problem) => Err(problem),
+                }
+            }
+            Request::Await { name, id, wait } => {
+                let wait = messages::wait(sessions, store, &name, id, wait);
+                unless_left(stream, wait).await?.map(message)
+            }
+            Request::Messages { name, all } => messages::list(sessions, store, name.as_deref(), all)
+                .await
+                .map(|messages| Response::Messages { messages }),
+            Request::RetryMessage { id, name } => {
+                messages::retry(sessions, store, &id, name.as_deref()).await.map(message)
+            }
+            Request::DropMessage { id, name } => {
+                messages::drop(sessions, store, &id, name.as_deref()).await.map(message)
+            }
+            Request::Acknowledge { id, session } => {
+                messages::acknowledge(sessions, store, &id, session.as_deref()).await.map(message)
+            }
+            Request::Metrics => {
+                metrics::read(sessions, store).await.map(|metrics| Response::Metrics(Box::new(metrics)))
+            }
+            Request::Events { name, after, follow } => {
+                let events = if follow {
+                    let follow = events::follow(sessions, store, name.as_deref(), after);
+                    unless_left(stream, follow).await?
+                } else {
+                    events::list(sessions, store, name.as_deref(), after).await
+                };
+                events.map(|events| Response::Events { events })
+            }
+            Request::Run(request) => runs::begin(runs, *request).await.map(run),
+            Request::RunStatus { id, after } => {
+                unless_left(stream, runs::status(runs, &id, after)).await?.map(run)
+            }
+            Request::Runs { all } => runs::list(runs, all).await.map(|runs| Response::Runs { runs }),
+            Request::CancelRun { id } => runs::cancel(runs, &id).await.map(run),
+            Request::Providers => providers::list(runs.breakers()).await.map(known_providers),
+            Request::ResetProvider { provider } => {
+                providers::reset(runs.breakers(), provider.as_deref()).await.map(known_providers)
+            }
+            Request::Hook(report) => {
+                let payload = stream.next().await?.bytes()?;
+                let printed = hooks::report(&services.hook_reports, *report, payload).await;
+                printed.map(|print| Response::Hook { print })
+            }
+            Request::Context(request) => context::load(sessions, store, context, *request)
+                .await
+                .map(|context| Response::Context(Box::new(context))),
+            Request::ContextRecords { place } => {
+                context::records(sessions, records, place).await.map(project_records)
+            }
+            Request::SaveContext(request) => {
+                context::save(sessions, records, *request).await.map(project_records)
+            }
+            Request::ClearContext { place, records: forget } => {
+                let forgotten = forget.then_some(&*records);
+                context::clear(home, sessions, store, place, forgotten).await.map(Response::Cleared)
             }
             Request::View(_) | Request::Resize { .. } => {
                 Err(Problem::new(ErrorKind::Usage, "this request belongs to a view"))
@@ -134,157 +168,79 @@ impl Connection {
         })
     }
 
-    fn daemon_info(&self) -> DaemonInfo {
-        DaemonInfo {
-            pid: std::process::id(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            protocol: PROTOCOL,
-            sessions: self.shared.sessions.all().len(),
-            since: clock::shown(self.control.started),
-            home: self.shared.home.path().display().to_string(),
-            store: store_choice::shown(&self.shared.common),
-        }
-    }
-
-    async fn list(&self, all: bool) -> Result<Response, Problem> {
-        let mut sessions = Vec::new();
-        for handle in self.shared.sessions.all() {
-            if let Ok(info) = handle.ask(Command::Info).await {
-                sessions.push(info);
+    /// Serves a view until it is over.
+    async fn view(&mut self, request: ViewRequest) -> Result<(), FrameError> {
+        match views::open(&self.services.sessions, request).await {
+            Ok(mut view) => {
+                let served = pump(&mut view, &mut self.stream).await;
+                view.close().await;
+                served
             }
-        }
-        if all {
-            let recorded = self
-                .shared
-                .store
-                .run(|store| store.sessions(true))
-                .await
-                .map_err(|error| store_problem(&error))?;
-            let ended = recorded.iter().filter(|session| session.ending.is_some()).map(ended_info);
-            let live: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
-            sessions.extend(ended.filter(|session| !live.contains(&session.id)));
-        }
-        sessions.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
-        Ok(Response::Sessions { sessions })
-    }
-
-    async fn status(&self, name: &str) -> Result<SessionInfo, Problem> {
-        let mut info = match self.shared.find(name).await? {
-            Found::Live(handle) => match handle.ask(Command::Inspect).await {
-                Ok(info) => info,
-                Err(_) => self.recorded(&handle.id).await?,
-            },
-            Found::Ended(session) => ended_info(&session),
-        };
-        info.deliveries = messages::delivered(&self.shared, &info.id).await;
-        Ok(info)
-    }
-
-    async fn explain(&self, name: &str) -> Result<Response, Problem> {
-        let explained = |explanation| Response::Explanation(Box::new(explanation));
-        let ended = |session| {
-            explained(Explanation { session, signals: Vec::new(), rules: Vec::new(), files: Vec::new() })
-        };
-        match self.shared.find(name).await? {
-            Found::Live(handle) => match handle.ask(Command::Explain).await {
-                Ok(explanation) => Ok(explained(explanation)),
-                Err(_) => self.recorded(&handle.id).await.map(ended),
-            },
-            Found::Ended(session) => Ok(ended(ended_info(&session))),
-        }
-    }
-
-    async fn recorded(&self, id: &str) -> Result<SessionInfo, Problem> {
-        let id = id.to_owned();
-        let found = self
-            .shared
-            .store
-            .run(move |store| store.session(&id))
-            .await
-            .map_err(|error| store_problem(&error))?;
-        found
-            .as_ref()
-            .map(ended_info)
-            .ok_or_else(|| Problem::new(ErrorKind::Internal, "the session has no record"))
-    }
-
-    /// Completes when the client leaves, or says something before it has its answer, which none of ours does.
-    async fn left(&mut self) -> FrameError {
-        self.stream.next().await.err().unwrap_or(FrameError::Unexpected)
-    }
-
-    async fn wait(
-        &mut self,
-        name: &str,
-        states: &[State],
-    ) -> Result<Result<SessionInfo, Problem>, FrameError> {
-        let handle = match self.shared.find(name).await {
-            Ok(Found::Live(handle)) => handle,
-            Ok(Found::Ended(session)) => return Ok(Ok(ended_info(&session))),
-            Err(problem) => return Ok(Err(problem)),
-        };
-        let mut state = handle.state.clone();
-        let wanted = |state: State| states.contains(&state) || state == State::Exited;
-        loop {
-            let ended = tokio::select! {
-                // An actor that ends drops its side, and an ended session is no longer waited for.
-                found = state.wait_for(|state| wanted(*state)) => found.is_err(),
-                left = self.left() => return Err(left),
-            };
-            let found = self.status(&handle.id).await;
-            // It may have been so for a moment only, and is something else by the time it is asked.
-            if ended || found.as_ref().map_or(true, |info| wanted(info.state)) {
-                return Ok(found);
-            }
-            tokio::select! {
-                _ = state.changed() => {}
-                left = self.left() => return Err(left),
-            }
-        }
-    }
-
-    async fn events(
-        &mut self,
-        name: Option<String>,
-        after: i64,
-        follow: bool,
-    ) -> Result<Result<Response, Problem>, FrameError> {
-        let session = match name {
-            None => None,
-            Some(name) => match self.shared.find(&name).await {
-                Ok(Found::Live(handle)) => Some(handle.id),
-                Ok(Found::Ended(session)) => Some(session.start.id),
-                Err(problem) => return Ok(Err(problem)),
-            },
-        };
-        let mut changes = self.shared.store.changes();
-        loop {
-            // Before the look: what is recorded after it wakes us.
-            changes.mark_unchanged();
-            let of = session.clone();
-            let found =
-                self.shared.store.run(move |store| store.events(of.as_deref(), after, MAX_EVENTS)).await;
-            let events: Vec<EventInfo> = match found {
-                Ok(events) => events.into_iter().map(shown_event).collect(),
-                Err(error) => return Ok(Err(store_problem(&error))),
-            };
-            if !events.is_empty() || !follow {
-                return Ok(Ok(Response::Events { events }));
-            }
-            tokio::select! {
-                _ = changes.changed() => {}
-                left = self.left() => return Err(left),
-            }
+            Err(problem) => self.stream.say(&Response::Failed(problem)).await,
         }
     }
 }
 
-fn shown_event(event: ostler_store::Event) -> EventInfo {
-    EventInfo {
-        seq: event.seq,
-        at: clock::shown(event.at),
-        session: event.session,
-        event: event.event,
-        details: event.details,
+/// Passes on what a view shows, and what its viewer types.
+async fn pump(view: &mut View, client: &mut FrameStream) -> Result<(), FrameError> {
+    loop {
+        let event = tokio::select! {
+            event = view.next() => event,
+            frame = client.next() => {
+                match frame? {
+                    Frame::Bytes(keys) => view.type_keys(keys).await,
+                    frame @ Frame::Json(_) => {
+                        if let Request::Resize { cols, rows } = frame.json()? {
+                            view.resize(cols, rows).await;
+                        }
+                    }
+                }
+                continue;
+            }
+        };
+        match event {
+            Some(Ok(ViewEvent::Output(bytes))) => client.bytes(&bytes).await?,
+            Some(Ok(ViewEvent::Began { session, missing })) => {
+                client.say(&Response::View { session, missing }).await?;
+            }
+            Some(Ok(ViewEvent::Resized(size))) => {
+                client.say(&Response::Resized { cols: size.cols, rows: size.rows }).await?;
+            }
+            Some(Ok(ViewEvent::Restarted { missing })) => {
+                client.say(&Response::Restarted { missing }).await?;
+            }
+            Some(Ok(ViewEvent::Ended { session })) => client.say(&Response::ViewEnded { session }).await?,
+            Some(Err(problem)) => client.say(&Response::Failed(problem)).await?,
+            None => return Ok(()),
+        }
     }
+}
+
+/// Waits for an answer, unless the client leaves, or says something before it has its answer, which none of ours does.
+async fn unless_left<T>(client: &mut FrameStream, answer: impl Future<Output = T>) -> Result<T, FrameError> {
+    tokio::select! {
+        biased;
+        answer = answer => Ok(answer),
+        frame = client.next() => Err(frame.err().unwrap_or(FrameError::Unexpected)),
+    }
+}
+
+fn session(session: SessionInfo) -> Response {
+    Response::Session(Box::new(session))
+}
+
+fn message(message: MessageInfo) -> Response {
+    Response::Message(Box::new(message))
+}
+
+fn run(run: RunInfo) -> Response {
+    Response::Run(Box::new(run))
+}
+
+fn known_providers(Providers { providers, store }: Providers) -> Response {
+    Response::Providers { providers, store }
+}
+
+fn project_records(ProjectRecords { project, records }: ProjectRecords) -> Response {
+    Response::Records { project, records }
 }

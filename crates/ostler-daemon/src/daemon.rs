@@ -4,28 +4,22 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_core::Timestamp;
 use ostler_hold::{SocketPath, create_private};
 use ostler_store::shared::{AnyShared, SharedError, SharedStore};
-use ostler_store::{NewEvent, Store, StoreError};
+use ostler_store::{NewEvent, Store, StoreError, StoreHandle};
 use rustix::fs::FlockOperation;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 
-use crate::hints::Hints;
+use crate::control::Control;
 use crate::home::Home;
-use crate::hooks::{self, Hooks};
-use crate::judge::Turns;
-use crate::knowledge::Knowledge;
-use crate::registry::{Sessions, Shared};
-use crate::runs::{self, Runs};
+use crate::hook_reports::replay_spool;
+use crate::runs::Owner;
+use crate::services::{Foundation, Services};
 use crate::session::{Command, Origin};
-use crate::store_thread::StoreHandle;
-use crate::transcript::Transcripts;
-use crate::{clock, connection, edits, left_blocks, programs, store_choice};
+use crate::{clock, connection, edits, hooks, left_blocks, store_choice};
 
 /// Number of the signal for a reached limit on file sizes, on Linux.
 const SIGXFSZ: i32 = 25;
@@ -67,25 +61,13 @@ pub enum StartupError {
 /// A daemon that holds the lock of its home and listens.
 #[derive(Debug)]
 pub struct Daemon {
-    shared: Shared,
-    control: Control,
+    services: Services,
+    /// Number of this daemon; holders refuse input of earlier ones.
+    epoch: u64,
     shutdown: watch::Receiver<bool>,
     listener: UnixListener,
     /// Held until the process ends.
     _lock: File,
-}
-
-/// What a connection may do to the daemon.
-#[derive(Debug, Clone)]
-pub(crate) struct Control {
-    pub(crate) started: Timestamp,
-    shutdown: Arc<watch::Sender<bool>>,
-}
-
-impl Control {
-    pub(crate) fn shut_down(&self) {
-        self.shutdown.send_replace(true);
-    }
 }
 
 impl Daemon {
@@ -104,7 +86,7 @@ impl Daemon {
         let lock = take_lock(&home)?;
         let server = store_choice::server(&home, shared)?;
         create_private(&home.sessions()).map_err(unusable)?;
-        let owner = runs::Owner::of(&home).map_err(unusable)?;
+        let owner = Owner::of(&home).map_err(unusable)?;
         let record = home.database();
         let unreadable = |source| StartupError::Store { record: record.clone(), source };
         let mut store = Store::open(&record).map_err(unreadable)?;
@@ -119,32 +101,23 @@ impl Daemon {
         store.record(&event).map_err(unreadable)?;
         let sessions = store.sessions(false).map_err(unreadable)?;
         let listener = listen(&home).map_err(unusable)?;
-        let (shutdown, shutdown_receiver) = watch::channel(false);
-        let hints = Hints::default();
         let store = StoreHandle::spawn(store).map_err(unusable)?;
-        let shared = Shared {
-            common: server.map_or_else(|| AnyShared::Own(store.clone()), AnyShared::Redis),
-            runs: Runs::default(),
+        let shared_store = server.map_or_else(|| AnyShared::Own(store.clone()), AnyShared::Redis);
+        let (control, shutdown) = Control::new(started);
+        let services = Services::new(Foundation {
+            control,
+            home,
             owner,
-            breakers: Arc::default(),
             store,
+            shared_store,
             epoch,
-            launcher: Arc::new(programs::launcher(executable)),
-            executable: executable.into(),
-            sessions: Sessions::default(),
-            hooks: Arc::new(Hooks::default()),
-            knowledge: Arc::new(Knowledge::new(&home, answer_status)),
-            transcripts: Transcripts::new(hints.clone()),
-            hints,
-            turns: Turns::default(),
+            executable,
             answer_status,
-            home: Arc::new(home),
-        };
+        });
         for record in sessions {
-            shared.look_after(record, Origin::Recovered);
+            services.sessions.spawn_actor(record, Origin::Recovered);
         }
-        let control = Control { started, shutdown: Arc::new(shutdown) };
-        Ok(Self { shared, control, shutdown: shutdown_receiver, listener, _lock: lock })
+        Ok(Self { services, epoch, shutdown, listener, _lock: lock })
     }
 
     /// Serves clients until it is asked to end. Holders and their programs are left alone.
@@ -156,18 +129,20 @@ impl Daemon {
         let _hangup = signal(SignalKind::hangup())?;
         // A limit on file sizes makes writes fail, not the daemon die.
         let _file_size = signal(SignalKind::from_raw(SIGXFSZ))?;
-        tracing::info!(home = %self.shared.home.path().display(), epoch = self.shared.epoch, "daemon runs");
-        tokio::spawn(tell_guarantee(self.shared.clone()));
-        hooks::put_back_unheard(&self.shared.home);
-        tokio::spawn(hooks::replay_spool(self.shared.clone()));
-        tokio::spawn(edits::follow(self.shared.clone()));
-        tokio::spawn(runs::resume(self.shared.clone()));
-        tokio::spawn(left_blocks::take_out_of_ended(self.shared.clone()));
+        let Services { home, store, shared_store, runs, hook_reports, knowledge, hints, .. } =
+            self.services.clone();
+        tracing::info!(home = %home.path().display(), epoch = self.epoch, "daemon runs");
+        tokio::spawn(log_guarantee(shared_store));
+        hooks::put_back(&home);
+        tokio::spawn(replay_spool(hook_reports, hints.clone()));
+        tokio::spawn(edits::follow(hints, knowledge));
+        tokio::spawn(runs.resume());
+        tokio::spawn(left_blocks::take_out_of_ended(home, store));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        tokio::spawn(connection::serve(stream, self.shared.clone(), self.control.clone()));
+                        tokio::spawn(connection::serve(stream, self.services.clone()));
                     }
                     Err(error) => {
                         // Out of handles, most likely: those in use will be closed at some time.
@@ -181,19 +156,19 @@ impl Daemon {
             }
         }
         self.park().await;
-        let _ = std::fs::remove_file(self.shared.home.socket());
+        let _ = std::fs::remove_file(self.services.home.socket());
         tracing::info!("daemon ends; sessions go on");
         Ok(())
     }
 
     #[cfg(test)]
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.shared
+    pub(crate) fn services(&self) -> &Services {
+        &self.services
     }
 
     async fn park(&self) {
         let parking = async {
-            for handle in self.shared.sessions.all() {
+            for handle in self.services.sessions.all() {
                 let _ = handle.ask(Command::Park).await;
             }
             let event = NewEvent {
@@ -202,17 +177,17 @@ impl Daemon {
                 event: "daemon.stopped",
                 details: serde_json::json!({ "pid": std::process::id() }),
             };
-            let _ = self.shared.store.run(move |store| store.record(&event)).await;
+            let _ = self.services.store.run(move |store| store.record(&event)).await;
             // Before the lock is free: whoever waits for that may copy the file.
-            self.shared.store.close().await;
+            self.services.store.close().await;
         };
         let _ = tokio::time::timeout(PARKING, parking).await;
     }
 }
 
 /// Says what the store of runs and breakers is worth.
-async fn tell_guarantee(shared: Shared) {
-    match shared.common.guarantee().await {
+async fn log_guarantee(shared_store: AnyShared) {
+    match shared_store.guarantee().await {
         Ok(guarantee) => tracing::info!(%guarantee, "store of runs and breakers"),
         Err(error) => tracing::error!(%error, "the store of runs and breakers does not answer"),
     }

@@ -303,5 +303,4 @@ fn write_new(directory: &OwnedFd, name: &Path, found: Option<&Found>, bytes: &[u
 }
 
 #[cfg(test)]
-#[path = "instructions_file_tests.rs"]
 mod tests;

@@ -5,28 +5,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ostler_agents::{Agent, RuleBook, settings_for};
-use ostler_core::detector::{Expectations, Settings};
+use ostler_agents::settings_for;
+use ostler_session::AgentProfile;
 use tokio::sync::watch;
 
 use crate::judge::Appointed;
-use crate::policy::Policies;
-use crate::settings::DeliverySettings;
 use crate::{Home, presets};
 
-/// What a session knows of its agent; nothing by default.
+/// What a session knows of its agent, and who judges it; nothing by default.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
-    pub(crate) agent: Arc<Agent>,
-    pub(crate) book: Arc<RuleBook>,
-    pub(crate) settings: Settings,
-    pub(crate) expectations: Expectations,
-    /// Which dialogs are answered.
-    pub(crate) policy: Arc<Policies>,
+    pub(crate) profile: AgentProfile,
     /// Who is asked when the detector is puzzled.
     pub(crate) judge: Appointed,
-    /// How messages are delivered.
-    pub(crate) delivery: DeliverySettings,
 }
 
 /// Agent, version and project: what the knowledge of a session depends on.
@@ -112,7 +103,7 @@ impl Knowledge {
         for problem in &settings.problems {
             tracing::warn!(%problem, "settings cannot be used");
         }
-        Known {
+        let profile = AgentProfile {
             policy: Arc::new(settings.policy),
             book: Arc::new(book.unwrap_or_default()),
             settings: settings_for(&agent, settings.detector),
@@ -122,9 +113,10 @@ impl Knowledge {
                 agent.expectations_unanswered(version.as_ref())
             },
             agent,
-            judge: Appointed::new(settings.judge, &registry),
+            judge: settings.judge.clone(),
             delivery: settings.delivery,
-        }
+        };
+        Known { profile, judge: Appointed::new(settings.judge, &registry) }
     }
 
     /// Tells when something was read that was not known.

@@ -5,43 +5,43 @@
 //! changed is tried again when a daemon or a session starts.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_agents::instructions::BlockId;
-use ostler_store::{NewSession, StoreError};
+use ostler_store::{NewSession, StoreError, StoreHandle};
 
 use crate::Home;
 use crate::instructions_file::{InstructionsError, InstructionsFile};
 use crate::presets;
 use crate::project::Project;
-use crate::registry::Shared;
 
 /// How long the end of a session waits for its file; whoever starts the next one should not find the block.
 const PATIENCE: Duration = Duration::from_secs(6);
 
 /// Takes out what a session that ends has in its agent's instructions file. What takes too long goes on aside.
-pub(crate) async fn take_out_at_end(shared: &Shared, session: &NewSession) {
-    let (shared, session) = (shared.clone(), session.clone());
+pub(crate) async fn take_out_at_end(home: &Arc<Home>, store: &StoreHandle, session: &NewSession) {
+    let (home, store, session) = (home.clone(), store.clone(), session.clone());
     let taking = tokio::spawn(async move {
         let id = session.id.clone();
-        let known = shared.store.run(move |store| store.pending_context(&id)).await;
+        let known = store.run(move |store| store.pending_context(&id)).await;
         if known.is_ok_and(|known| known.iter().any(|one| one.in_file)) {
-            take_out(&shared, session).await;
+            take_out(&home, &store, session).await;
         }
     });
     let _ = tokio::time::timeout(PATIENCE, taking).await;
 }
 
 /// Takes out what sessions that have ended left, because of a crash or a file that could not be changed then.
-pub(crate) async fn take_out_of_ended(shared: Shared) {
-    let left = shared.store.run(|store| {
+pub(crate) async fn take_out_of_ended(home: Arc<Home>, store: StoreHandle) {
+    let left = store.run(|store| {
         let sessions = store.ended_in_file()?;
         sessions.iter().map(|id| store.session(id)).collect::<Result<Vec<_>, StoreError>>()
     });
     match left.await {
         Ok(left) => {
             for session in left.into_iter().flatten() {
-                take_out(&shared, session.start).await;
+                take_out(&home, &store, session.start).await;
             }
         }
         Err(error) => tracing::warn!(%error, "what ended sessions left in files cannot be told"),
@@ -54,8 +54,8 @@ pub(crate) fn file_of(home: &Home, session: &NewSession) -> Option<String> {
     presets.registry.get(session.agent.as_deref()?)?.preset.instructions.clone()
 }
 
-async fn take_out(shared: &Shared, session: NewSession) {
-    let (home, id, name) = (shared.home.clone(), session.id.clone(), session.name.clone());
+async fn take_out(home: &Arc<Home>, store: &StoreHandle, session: NewSession) {
+    let (home, id, name) = (home.clone(), session.id.clone(), session.name.clone());
     let remove = move || -> Result<bool, InstructionsError> {
         let file = file_of(&home, &session);
         let Some((file, block)) = file.zip(BlockId::new(&session.id).ok()) else { return Ok(false) };
@@ -64,7 +64,7 @@ async fn take_out(shared: &Shared, session: NewSession) {
     };
     match tokio::task::spawn_blocking(remove).await {
         Ok(Ok(true)) => {
-            let noted = shared.store.run(move |store| store.taken_out(&id)).await;
+            let noted = store.run(move |store| store.taken_out(&id)).await;
             if let Err(error) = noted {
                 tracing::warn!(session = name, %error, "not recorded");
             }

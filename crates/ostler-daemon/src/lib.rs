@@ -11,15 +11,14 @@
 //! Nothing polls. The daemon wakes for bytes on a socket, for a deadline that a machine named, or for a
 //! client; with nothing to do it sleeps.
 
-// The futures of an actor are nested deeply, and the compiler looks through all of them.
-#![recursion_limit = "256"]
-
+mod api;
 pub mod choice;
 mod clock;
 mod code_search;
 mod connection;
 mod context;
 mod continuity;
+mod control;
 mod daemon;
 mod edits;
 mod errand;
@@ -27,33 +26,33 @@ mod evidence;
 mod frame_stream;
 mod hints;
 mod home;
+mod hook_reports;
 mod hooks;
 pub mod identity;
 pub mod instructions_file;
 pub mod judge;
 mod knowledge;
 mod left_blocks;
-mod link;
 pub mod policy;
 mod preparation;
 pub mod presets;
 mod process;
 mod programs;
 pub mod project;
-mod registry;
 mod runs;
+mod services;
 mod session;
+mod sessions;
 pub mod settings;
 mod snapshot;
 mod start;
 mod startup;
 mod stop;
 pub mod store_choice;
-mod store_thread;
 mod survivors;
 pub mod transcript;
+mod transport;
 mod trusted_path;
-mod view;
 
 pub use daemon::{Daemon, StartupError};
 pub use frame_stream::FrameStream;

@@ -1,56 +1,14 @@
-//! What the user allows: which dialogs are answered, and which folders are trusted.
+//! Which folders the user trusts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ostler_core::Asking;
-use ostler_core::dialog::Policy;
 use serde::{Deserialize, Serialize};
 
 use crate::Home;
-
-/// What is done about dialogs, as the user's settings say. A person answers where they say nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Policies {
-    /// Leave to do something.
-    pub permission: Policy,
-    /// A question of the agent.
-    pub question: Policy,
-    /// Approval of a plan.
-    pub plan: Policy,
-    /// Trust in a folder, a server, an import.
-    pub trust: Policy,
-    /// A login or a key.
-    pub auth: Policy,
-    /// Anything else.
-    pub dialog: Policy,
-    /// Single dialogs, by the rules that know them.
-    pub rules: BTreeMap<String, Policy>,
-}
-
-impl Policies {
-    /// What is done about a dialog that this rule knows.
-    pub fn of(&self, rule: &str, kind: Option<&str>) -> Policy {
-        let by_kind = || {
-            let is = |asking: Asking| kind == Some(asking.as_str());
-            [
-                (Asking::Permission, self.permission),
-                (Asking::Question, self.question),
-                (Asking::Plan, self.plan),
-                (Asking::Trust, self.trust),
-                (Asking::Auth, self.auth),
-            ]
-            .into_iter()
-            .find(|(asking, _)| is(*asking))
-            .map_or(self.dialog, |(_, policy)| policy)
-        };
-        self.rules.get(rule).copied().unwrap_or_else(by_kind)
-    }
-}
 
 /// Folders that the user said are trusted.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -94,17 +52,6 @@ pub(crate) fn is_trusted(home: &Home, folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_rule_counts_before_the_kind() {
-        let policies: Policies =
-            toml::from_str("trust = \"allow\"\ndialog = \"deny\"\n[rules]\nnew-server = \"ask\"").unwrap();
-        assert_eq!(policies.of("trust-folder", Some("trust")), Policy::Allow);
-        assert_eq!(policies.of("new-server", Some("trust")), Policy::Ask);
-        assert_eq!(policies.of("theme", Some("dialog")), Policy::Deny);
-        assert_eq!(policies.of("theme", None), Policy::Deny);
-        assert_eq!(policies.of("run", Some("permission")), Policy::Ask, "a person answers");
-    }
 
     #[test]
     fn folders_that_are_trusted_at_once_are_all_trusted() {

@@ -9,12 +9,11 @@ use ostler_agents::hooks::{HookSpec, session_hooks};
 use ostler_agents::{Agent, FirstPrompt, Launch, version};
 use ostler_core::start_plan::Abilities;
 use ostler_hold::create_private;
-use ostler_protocol::{ErrorKind, OsText, Problem};
-use ostler_store::{NewEvent, NewSession};
+use ostler_protocol::{Code, ErrorKind, OsText, Problem};
+use ostler_store::{NewEvent, NewSession, StoreHandle};
 use serde_json::json;
 
 use crate::identity::Identity;
-use crate::registry::Shared;
 use crate::{Home, clock, presets, programs};
 
 /// The program to start.
@@ -60,7 +59,8 @@ pub(crate) fn find(
     let agent = if let Some(told) = told {
         let unknown = || {
             Problem::new(ErrorKind::Usage, format!("no agent is called {told:?}"))
-                .hint("ostler agents list shows those that are known")
+                .code(Code::AgentUnknown)
+                .about("agent", told)
         };
         Some(Candidate { agent: registry.get(told).ok_or_else(unknown)?.clone(), why: Why::Told })
     } else if let Some(agent) = registry.get(name).filter(|_| !name.contains('/')) {
@@ -76,12 +76,11 @@ pub(crate) fn find(
     let program = programs::find(&argv0, path, cwd).map_err(|error| {
         let problem = Problem::new(ErrorKind::Failed, error.to_string());
         match &agent {
-            Some(Candidate { agent, why: Why::Named }) => problem.hint(format!(
-                "{} is not installed here, or not on the PATH; ostler agents check {} says more",
-                agent.preset.title, agent.name
-            )),
-            _ => problem
-                .hint("check the name, or give the program's full path; ostler agents list shows agents"),
+            Some(Candidate { agent, why: Why::Named }) => problem
+                .code(Code::AgentNotInstalled)
+                .about("agent", &agent.name)
+                .about("title", &agent.preset.title),
+            _ => problem.code(Code::ProgramNotFound).about("program", argv0.to_string_lossy()),
         }
     })?;
     Ok(Found { program, argv0, agent })
@@ -92,10 +91,10 @@ pub(crate) fn wrong_program(agent: &Agent, program: &Path, identity: &Identity) 
     let title = agent.title();
     let message =
         format!("{} is not {title}: {}", program.display(), identity.complaint().unwrap_or_default());
-    Problem::new(ErrorKind::Failed, message).hint(format!(
-        "put {title} first on the PATH, or start this program by its path: ostler start {}",
-        program.display()
-    ))
+    Problem::new(ErrorKind::Failed, message)
+        .code(Code::WrongProgram)
+        .about("title", title)
+        .about("program", program.to_string_lossy())
 }
 
 /// How an agent is to be started.
@@ -118,7 +117,7 @@ pub(crate) fn is_unattended(dir: &Path) -> bool {
 }
 
 /// Records that the user's own arguments leave no room for the hooks of a session.
-async fn tell_left_out(shared: &Shared, session: &NewSession, said: String) {
+async fn record_left_out(store: &StoreHandle, session: &NewSession, said: String) {
     tracing::info!(session = %session.name, said, "hooks are left out");
     let reason = format!("your arguments say something else: {said}");
     let event = NewEvent {
@@ -127,7 +126,7 @@ async fn tell_left_out(shared: &Shared, session: &NewSession, said: String) {
         event: "hooks.left_out",
         details: json!({ "reason": reason }),
     };
-    if let Err(error) = shared.store.run(move |store| store.record(&event)).await {
+    if let Err(error) = store.run(move |store| store.record(&event)).await {
         tracing::error!(session = %session.name, %error, "not recorded");
     }
 }
@@ -135,7 +134,8 @@ async fn tell_left_out(shared: &Shared, session: &NewSession, said: String) {
 /// Adds what the preset says to arguments and environment, and sets up the hooks of this session; returns what the
 /// agent can take at its start.
 pub(crate) async fn prepare(
-    shared: &Shared,
+    store: &StoreHandle,
+    executable: &Path,
     agent: &Agent,
     session: &NewSession,
     args: &mut Vec<OsString>,
@@ -144,11 +144,11 @@ pub(crate) async fn prepare(
 ) -> io::Result<Abilities> {
     let dir = PathBuf::from(&session.dir);
     let spec = agent.preset.hooks.as_ref().filter(|_| manner.hooks);
-    let mut hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, &shared.executable, &dir));
+    let mut hooks = spec.and_then(|spec| session_hooks(&agent.name, spec, executable, &dir));
     // What the user says in so many words is not contradicted.
     if let Some(said) = hooks.as_ref().and_then(|hooks| hooks.contradicted_by(args)) {
         hooks = None;
-        tell_left_out(shared, session, said).await;
+        record_left_out(store, session, said).await;
     }
     let mut launch = Launch::new(&agent.preset, manner.unattended, hooks.as_ref());
     if manner.trusted {

@@ -3,13 +3,31 @@
 mod sockets;
 
 use std::fs;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ostler_core::Steady;
 use ostler_core::detector::ProcessSample;
 use ostler_hold::tree;
 
 /// CPU time in clock ticks, of which there are a hundred in a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Ticks(pub(crate) u64);
+struct Ticks(u64);
+
+/// Measures the CPU time that the processes of a session spend between two looks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Meter(Arc<Mutex<Option<(Ticks, Steady)>>>);
+
+impl Meter {
+    /// Looks at a program and the processes below it.
+    pub(crate) fn sample(&self, program: u32, session: &str, now: Steady) -> ProcessSample {
+        // What was measured last is whole, whoever panicked.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ago = |(ticks, at)| (ticks, u64::try_from(now.since(at).as_millis()).unwrap_or(0));
+        let (sample, ticks) = look(program, session, last.map(ago));
+        *last = Some((ticks, now));
+        sample
+    }
+}
 
 /// The fields of `/proc/PID/stat` behind the program's name.
 struct Stat {
@@ -20,7 +38,7 @@ struct Stat {
 
 /// Looks at a program and the processes below it. `before` is the CPU time at the last look, and how long ago
 /// that was, in milliseconds.
-pub(crate) fn sample(program: u32, session: &str, before: Option<(Ticks, u64)>) -> (ProcessSample, Ticks) {
+fn look(program: u32, session: &str, before: Option<(Ticks, u64)>) -> (ProcessSample, Ticks) {
     let below = tree::descendants(program, Some(session));
     let all = [&[program], below.as_slice()].concat();
     let spent = all.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum();

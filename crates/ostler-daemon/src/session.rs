@@ -2,14 +2,15 @@
 
 mod actor;
 mod by_file;
-mod deliveries;
 mod ended;
+mod explain;
+mod handles;
 mod info;
-mod keys;
-mod output;
+mod problems;
+mod services;
 
-use ostler_core::detector::{At, Reporter};
-use ostler_core::{Failure, State, Timestamp, Usage};
+use ostler_core::stop::Exit;
+use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
 use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
 use ostler_screen::Size;
@@ -17,9 +18,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
 
-pub(crate) use actor::{Actor, Origin, droppable, reused_id, store_problem, with_request};
+pub(crate) use actor::{Actor, Origin, mailbox};
 pub(crate) use ended::{ended_info, ended_screen};
+pub(crate) use handles::Handles;
 pub(crate) use info::message as message_info;
+pub(crate) use problems::{droppable, reused_id, store_problem};
+pub(crate) use services::Services;
 
 /// What an actor can be asked.
 #[derive(Debug)]
@@ -31,7 +35,7 @@ pub(crate) enum Command {
     /// Tell why the session is in its state.
     Explain(oneshot::Sender<Explanation>),
     /// Tell what the agent is doing, for decisions.
-    Standing(oneshot::Sender<Standing>),
+    AgentStatus(oneshot::Sender<AgentStatus>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.
@@ -88,31 +92,9 @@ pub(crate) struct HookCommand {
     /// What the agent says about it: untrusted, perhaps cut short.
     pub(crate) payload: Vec<u8>,
     /// When it happened.
-    pub(crate) at: Timestamp,
+    pub(crate) at: Wall,
     /// Gets what the hook is to print, where it can give its agent context.
     pub(crate) print: Option<oneshot::Sender<Option<String>>>,
-}
-
-/// What an agent is doing, for decisions.
-#[derive(Debug, Clone)]
-pub(crate) struct Standing {
-    pub(crate) state: State,
-    pub(crate) kind: Option<String>,
-    /// It has a composer that should be seen and never was: nothing is typed into it.
-    pub(crate) opaque: bool,
-    /// When a limit ends, in the agent's words.
-    pub(crate) until: Option<String>,
-    /// Since when, by the clock on the wall.
-    pub(crate) since: Timestamp,
-    pub(crate) confidence: f32,
-    /// How the last turn failed, and who said so.
-    pub(crate) failed: Option<(Reporter, Failure)>,
-    /// Its last turn ended with a question, by its own words.
-    pub(crate) asks: bool,
-    /// Why calls to its model fail and are tried again, since when by the steady clock, and who says so.
-    pub(crate) retrying: Option<(Reporter, At<Failure>)>,
-    pub(crate) exit: Option<(Option<u8>, Option<u8>)>,
-    pub(crate) usage: Usage,
 }
 
 /// The screen at one moment.
@@ -146,8 +128,8 @@ pub(crate) struct Gone;
 
 impl SessionHandle {
     /// How the program ended, from its holder's own record.
-    pub(crate) fn exit(&self) -> Option<(Option<u8>, Option<u8>)> {
-        self.dir.read_exit().map(|exit| (exit.status, exit.signal))
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.dir.read_exit().map(|exit| Exit { status: exit.status, signal: exit.signal })
     }
 
     pub(crate) async fn tell(&self, command: Command) -> Result<(), Gone> {

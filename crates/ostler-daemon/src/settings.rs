@@ -5,17 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroU32;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use ostler_agents::choice::Picks;
 use ostler_agents::{Layer, PresetError};
 use ostler_core::{detector, judge};
+use ostler_session::{DeliverySettings, Policies};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
-use crate::policy::Policies;
 use crate::{Home, presets};
 
 /// Where a project keeps its settings, seen from its root.
@@ -83,30 +82,6 @@ pub struct ContextSettings {
 impl Default for ContextSettings {
     fn default() -> Self {
         Self { budget_bytes: ostler_agents::context::BUDGET, code_search: true, record_sessions: true }
-    }
-}
-
-/// How messages are delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DeliverySettings {
-    /// Ask the agent to confirm the context that it is started with.
-    pub ack: bool,
-    /// How long its confirmation is waited for before the next message is typed.
-    pub ack_wait_seconds: u32,
-    /// How often a text is typed.
-    pub max_attempts: NonZeroU32,
-    /// After so many failures, what an agent has to know goes into its instructions file.
-    pub file_after: NonZeroU32,
-    /// Say that it can be loaded, when nothing else helped.
-    pub notify: bool,
-}
-
-impl Default for DeliverySettings {
-    fn default() -> Self {
-        let three = NonZeroU32::MIN.saturating_add(2);
-        let max_attempts = three.saturating_add(2);
-        Self { ack: true, ack_wait_seconds: 5, max_attempts, file_after: three, notify: true }
     }
 }
 
@@ -193,6 +168,7 @@ fn problem(file: &Path, reason: String) -> PresetError {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
     use std::path::PathBuf;
 
     use super::*;

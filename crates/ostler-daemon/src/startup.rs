@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ostler_agents::{Agent, FirstPrompt};
 use ostler_core::beacon::{Beacon, Topic};
@@ -9,14 +10,15 @@ use ostler_core::queue::Priority;
 use ostler_core::start_plan::{self, Abilities, Part, Piece, Wanted, Way};
 use ostler_protocol::StartupRequest;
 use ostler_screen::SafeText;
-use ostler_store::{NewMessage, NewSession, Store, StoreError, Terms};
+use ostler_store::{NewMessage, NewSession, Store, StoreError, StoreHandle, Terms};
 
-use crate::registry::Shared;
+use crate::home::Home;
 use crate::{clock, settings};
 
 /// Decides which way everything goes, records it, and adds to the arguments what goes there.
 pub(crate) async fn record(
-    shared: &Shared,
+    home: &Arc<Home>,
+    store: &StoreHandle,
     agent: Option<&Agent>,
     session: &NewSession,
     request: &StartupRequest,
@@ -32,7 +34,7 @@ pub(crate) async fn record(
     let wanted =
         Wanted { beacon: &beacon, context: request.context.as_deref(), work: request.prompt.as_deref() };
     let mut pieces = start_plan::plan(abilities, wanted);
-    let (home, cwd) = (shared.home.clone(), PathBuf::from(&session.cwd));
+    let (home, cwd) = (home.clone(), PathBuf::from(&session.cwd));
     let look = tokio::task::spawn_blocking(move || settings::load(&home, &cwd).delivery);
     let asks = look.await.unwrap_or_default().ack;
     for piece in &mut pieces {
@@ -55,7 +57,7 @@ pub(crate) async fn record(
         pieces.iter().zip(1..).map(|(piece, seq)| message(session, request, piece, seq)).collect();
     let add =
         move |store: &mut Store| messages.iter().try_for_each(|message| store.add_message(message).map(drop));
-    shared.store.run(add).await
+    store.run(add).await
 }
 
 /// The id of a piece's message: short, because the agent may have to repeat it.
@@ -68,7 +70,7 @@ fn id(session: &NewSession, part: Part) -> String {
 fn typed(piece: &Piece, session: &NewSession) -> String {
     let text = SafeText::new(piece.text.trim_end());
     if piece.ack {
-        crate::session::with_request(&text, &id(session, piece.part)).to_string()
+        ostler_session::with_request(&text, &id(session, piece.part)).to_string()
     } else {
         text.to_string()
     }

@@ -5,16 +5,16 @@ use std::time::Duration;
 use ostler_protocol::{Problem, SessionInfo};
 use tokio::sync::oneshot;
 
-use crate::registry::{Found, Shared};
-use crate::session::{Command, ended_info, store_problem};
+use crate::session::Command;
+use crate::sessions::{Found, Sessions};
 use crate::survivors;
 
 /// How long a holder may take beyond the grace time.
 const HOLDERS_TIME: Duration = Duration::from_secs(5);
 
 /// Ends the whole process tree of a session and returns what became of it.
-pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
-    let id = match shared.find(name).await? {
+pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
+    let id = match sessions.find(name).await? {
         Found::Live(handle) => {
             let (done, stopped) = oneshot::channel();
             if handle.tell(Command::Stop { grace_ms, done }).await.is_ok() {
@@ -29,7 +29,7 @@ pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<S
         }
         Found::Ended(session) => session.start.id,
     };
-    if let Some(handle) = shared.sessions.get(&id)
+    if let Some(handle) = sessions.get(&id)
         && let Ok(info) = handle.ask(Command::Info).await
         && info.exit.is_some()
     {
@@ -38,10 +38,5 @@ pub(crate) async fn stop(shared: &Shared, name: &str, grace_ms: u32) -> Result<S
     }
     // Where the holder was killed, what it looked after may still be there.
     survivors::end(&id, Duration::from_millis(u64::from(grace_ms))).await;
-    let found =
-        shared.store.run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))?;
-    found
-        .as_ref()
-        .map(ended_info)
-        .ok_or_else(|| Problem::new(ostler_protocol::ErrorKind::Internal, "the session has no record"))
+    sessions.recorded_info(&id).await
 }

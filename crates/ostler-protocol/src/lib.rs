@@ -11,6 +11,7 @@ mod context;
 pub mod frame;
 mod hook;
 mod os_text;
+mod problem;
 mod request;
 mod response;
 mod run;
@@ -21,10 +22,11 @@ pub use context::{
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;
+pub use problem::{Code, ErrorKind, Problem};
 pub use request::{Request, SendTerms, Since, StartRequest, StartupRequest, ViewRequest};
 pub use response::{
-    DaemonInfo, ErrorKind, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, Problem, Response,
-    RuleInfo, SessionInfo, SignalInfo, TerminalInfo,
+    DaemonInfo, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, Response, RuleInfo, SessionInfo,
+    SignalInfo, TerminalInfo,
 };
 pub use run::{CheckInfo, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest};
 

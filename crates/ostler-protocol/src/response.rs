@@ -5,6 +5,7 @@ use ostler_core::{Proof, State};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
+use crate::problem::Problem;
 use crate::run::{ProviderInfo, RunInfo};
 
 /// An answer of the daemon.
@@ -334,49 +335,4 @@ pub struct EventInfo {
     pub event: String,
     /// Details.
     pub details: serde_json::Value,
-}
-
-/// Why a request failed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Problem {
-    /// What kind of problem.
-    pub kind: ErrorKind,
-    /// What happened.
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-}
-
-/// Kinds of problems, for exit codes and programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorKind {
-    /// The request makes no sense.
-    Usage,
-    /// No such session or message.
-    NotFound,
-    /// It is in the way of something that exists.
-    Conflict,
-    /// The session has ended.
-    Ended,
-    /// It was tried and did not work.
-    Failed,
-    /// The disk is full or cannot be written.
-    Storage,
-    /// A defect of ostler.
-    Internal,
-}
-
-impl Problem {
-    /// A problem without a hint.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None }
-    }
-
-    /// The same problem with advice.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
 }

@@ -1,7 +1,7 @@
 //! What was sent to a session, and context that waits for it.
 
-use ostler_core::Timestamp;
-use rusqlite::{Transaction, params};
+use ostler_core::Wall;
+use rusqlite::{Connection, params};
 use serde_json::json;
 
 use crate::error::StoreError;
@@ -16,11 +16,11 @@ pub struct PendingContext {
     /// The text.
     pub text: String,
     /// Since when it waits.
-    pub at: Timestamp,
+    pub at: Wall,
     /// It is in the agent's instructions file, or about to be.
     pub in_file: bool,
     /// When the session asked for it last.
-    pub loaded: Option<Timestamp>,
+    pub loaded: Option<Wall>,
     /// It waits no more. It is known for as long as it is in the file, so that it is taken out.
     pub settled: bool,
 }
@@ -45,7 +45,7 @@ impl Store {
         session: &str,
         message: &str,
         text: &str,
-        at: Timestamp,
+        at: Wall,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO pending_context (session, message, at_ms, text) VALUES (?, ?, ?, ?)
                    ON CONFLICT DO UPDATE
@@ -92,7 +92,7 @@ impl Store {
     pub fn pending_context(&self, session: &str) -> Result<Vec<PendingContext>, StoreError> {
         let sql = "SELECT message, text, at_ms, in_file, loaded_ms, settled FROM pending_context
                    WHERE session = ? ORDER BY at_ms, message";
-        let time = |ms: i64| Timestamp(ms.cast_unsigned());
+        let time = |ms: i64| Wall(ms.cast_unsigned());
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map([session], |row| {
             Ok(PendingContext {
@@ -126,7 +126,7 @@ impl Store {
     }
 
     /// Notes that a session asked for its context, and got so many bytes of it.
-    pub fn context_loaded(&mut self, session: &str, bytes: usize, at: Timestamp) -> Result<(), StoreError> {
+    pub fn context_loaded(&mut self, session: &str, bytes: usize, at: Wall) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE pending_context SET loaded_ms = ? WHERE session = ? AND NOT settled";
             let pending = transaction.execute(sql, params![at.0.cast_signed(), session])? > 0;
@@ -142,7 +142,7 @@ impl Store {
 }
 
 /// Forgets what waits no more, but for what has to be taken out of a file first.
-fn forget_settled(transaction: &Transaction<'_>, session: &str) -> Result<(), StoreError> {
+fn forget_settled(transaction: &Connection, session: &str) -> Result<(), StoreError> {
     let sql = "DELETE FROM pending_context WHERE session = ? AND settled AND NOT in_file";
     transaction.prepare_cached(sql)?.execute([session])?;
     Ok(())

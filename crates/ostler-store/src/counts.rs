@@ -1,8 +1,8 @@
 //! What became of messages, counted when it happens: what is counted once stays counted, also when the messages are
 //! forgotten.
 
-use ostler_core::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use ostler_core::Wall;
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use serde_json::json;
 
@@ -51,16 +51,16 @@ fn bump(connection: &Connection, name: &str, by: u64) -> Result<(), StoreError> 
 }
 
 /// Counts something about prompts.
-pub(crate) fn add(transaction: &Transaction<'_>, name: &str, by: u64) -> Result<(), StoreError> {
+pub(crate) fn add(transaction: &Connection, name: &str, by: u64) -> Result<(), StoreError> {
     bump(transaction, &format!("{PREFIX}{name}"), by)
 }
 
 /// A prompt is given to its agent, once more perhaps.
 pub(crate) fn given(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     session: &str,
     message: &str,
-    at: Timestamp,
+    at: Wall,
 ) -> Result<(), StoreError> {
     let sql =
         "UPDATE messages SET tries = tries + 1 WHERE session = ? AND id = ? AND raw = 0 RETURNING tries";
@@ -77,11 +77,11 @@ pub(crate) fn given(
 
 /// A prompt is proven to be taken, or confirmed; that was not recorded yet.
 pub(crate) fn taken(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     session: &str,
     message: &str,
     confirmed: bool,
-    at: Timestamp,
+    at: Wall,
 ) -> Result<(), StoreError> {
     let sql = "SELECT submitted_ms IS NULL, acknowledged_ms IS NULL AND ack, tries, created_ms FROM messages
                WHERE session = ? AND id = ? AND raw = 0";

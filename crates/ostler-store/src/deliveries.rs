@@ -1,17 +1,15 @@
 //! How messages get into their terminals: every write before it is made, every proof when it is found.
 
-use ostler_core::{Proof, Timestamp};
-use rusqlite::{OptionalExtension, Transaction, params};
+use ostler_core::message::{LastWrite, MISSED, MessageState};
+use ostler_core::{Proof, Wall};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::{Value, json};
 
 use crate::counts;
 use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
-use crate::messages::MessageState;
 use crate::store::Store;
 
-/// What a write is called of which nothing is where it was typed.
-pub const MISSED: &str = "missed";
 /// Why a message is not delivered that nobody wants any more.
 pub(crate) const CANCELLED: &str = "it was dropped on request";
 
@@ -28,25 +26,12 @@ pub struct Intent {
     pub mark: Option<String>,
 }
 
-/// The last write for a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastWrite {
-    /// Its number in the holder's ledger.
-    pub seq: u64,
-    /// What kind of write, or [`MISSED`].
-    pub write: String,
-    /// It is known to be in the terminal.
-    pub done: bool,
-    /// How often the text's beginning stood on the screen before it was typed.
-    pub echoes: u32,
-}
-
 pub(crate) fn tell(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     session: &str,
     event: &'static str,
     details: Value,
-    at: Timestamp,
+    at: Wall,
 ) -> Result<(), StoreError> {
     insert(transaction, &NewEvent { at, session: Some(session.to_owned()), event, details })
 }
@@ -58,7 +43,7 @@ impl Store {
         session: &str,
         message: &str,
         intent: &Intent,
-        at: Timestamp,
+        at: Wall,
     ) -> Result<(), StoreError> {
         let Intent { seq, write, echoes, ref mark } = *intent;
         self.atomically(|transaction| {
@@ -130,7 +115,7 @@ impl Store {
         proof: Proof,
         evidence: &str,
         last: bool,
-        at: Timestamp,
+        at: Wall,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             if proof >= Proof::Submitted {
@@ -170,7 +155,7 @@ impl Store {
     }
 
     /// Records that nothing of a message's text is where it was typed.
-    pub fn missed(&mut self, session: &str, message: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub fn missed(&mut self, session: &str, message: &str, at: Wall) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET proof = 'queued', evidence = '', way = 'message' WHERE session = ? AND id = ?";
             transaction.prepare_cached(sql)?.execute([session, message])?;
@@ -188,7 +173,7 @@ impl Store {
         message: &str,
         state: MessageState,
         failure: &str,
-        at: Timestamp,
+        at: Wall,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET state = ?3, failure = ?4, settled_ms = ?5
@@ -211,7 +196,7 @@ impl Store {
     }
 
     /// Records that a message that waits is not wanted any more: it has not failed.
-    pub fn cancel(&mut self, session: &str, message: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub fn cancel(&mut self, session: &str, message: &str, at: Wall) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET state = 'failed', failure = ?3, settled_ms = ?4, dropped = 1
                        WHERE session = ?1 AND id = ?2 AND state = 'queued'";
@@ -230,7 +215,7 @@ impl Store {
         message: &str,
         way: &str,
         detail: &str,
-        at: Timestamp,
+        at: Wall,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let sql = "SELECT escalated IS NULL FROM messages WHERE session = ? AND id = ?";
@@ -246,7 +231,7 @@ impl Store {
     }
 
     /// Records that somebody has seen that a message was given up; returns whether it was.
-    pub fn drop_given_up(&mut self, session: &str, message: &str, at: Timestamp) -> Result<bool, StoreError> {
+    pub fn drop_given_up(&mut self, session: &str, message: &str, at: Wall) -> Result<bool, StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET dropped = 1
                        WHERE session = ?1 AND id = ?2 AND state IN ('failed', 'uncertain') AND NOT dropped";
@@ -259,13 +244,7 @@ impl Store {
     }
 
     /// Puts a message that was given up back among those that are under way.
-    pub fn revive(
-        &mut self,
-        session: &str,
-        message: &str,
-        seq: u64,
-        at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    pub fn revive(&mut self, session: &str, message: &str, seq: u64, at: Wall) -> Result<bool, StoreError> {
         self.atomically(|transaction| {
             let sql = "UPDATE messages SET state = 'queued', proof = 'queued', evidence = '', failure = NULL, seq = ?3,
                          attempts = 0, enters = 0, way = 'message', settled_ms = NULL, expires_ms = NULL,

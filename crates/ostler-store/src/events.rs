@@ -1,4 +1,4 @@
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::store::Store;
 #[derive(Debug, Clone)]
 pub struct NewEvent {
     /// When it happened.
-    pub at: Timestamp,
+    pub at: Wall,
     /// Id of the session it concerns.
     pub session: Option<String>,
-    /// Its kind, such as `session.exited`.
+    /// Its kind, such as `session.ended`.
     pub event: &'static str,
     /// Details; never a message's text.
     pub details: Value,
@@ -24,7 +24,7 @@ pub struct Event {
     /// Grows with every event.
     pub seq: i64,
     /// When it happened.
-    pub at: Timestamp,
+    pub at: Wall,
     /// Name of the session it concerns.
     pub session: Option<String>,
     /// Its kind.
@@ -61,7 +61,7 @@ impl Store {
             let details: String = row.get(4)?;
             Ok(Event {
                 seq: row.get(0)?,
-                at: Timestamp(row.get::<_, i64>(1)?.cast_unsigned()),
+                at: Wall(row.get::<_, i64>(1)?.cast_unsigned()),
                 session: row.get(2)?,
                 event: row.get(3)?,
                 details: serde_json::from_str(&details).unwrap_or(Value::Null),

@@ -22,10 +22,11 @@ mod thread;
 
 pub use continuity::PendingContext;
 pub use counts::DeliveryCounts;
-pub use deliveries::{Intent, LastWrite, MISSED};
+pub use deliveries::Intent;
 pub use error::StoreError;
 pub use events::{Event, NewEvent};
-pub use messages::{Accepted, Message, MessageState, NewMessage, Terms};
-pub use sessions::{Ending, NewSession, Session};
+pub use messages::{Accepted, NewMessage};
+pub use ostler_core::message::{Ending, LastWrite, MISSED, Message, MessageState, Terms};
+pub use sessions::{NewSession, Session};
 pub use store::Store;
 pub use thread::StoreHandle;

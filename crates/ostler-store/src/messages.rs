@@ -1,7 +1,8 @@
 use ostler_core::delivery::Mode;
+use ostler_core::message::{Message, MessageState, Terms};
 use ostler_core::queue::Priority;
 use ostler_core::start_plan::Way;
-use ostler_core::{Proof, Timestamp};
+use ostler_core::{Proof, Wall};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
@@ -9,27 +10,6 @@ use crate::counts;
 use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
 use crate::store::Store;
-
-/// What was agreed about a message when it was sent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Terms {
-    /// Bytes for the terminal, typed as they are; otherwise a prompt.
-    pub raw: bool,
-    /// Who sent it.
-    pub sender: String,
-    /// How urgent it is.
-    pub priority: Priority,
-    /// When it may be typed.
-    pub mode: Mode,
-    /// The agent is asked to confirm it.
-    pub ack: bool,
-    /// When it is of no use any more.
-    pub expires: Option<Timestamp>,
-    /// How it gets to its agent.
-    pub way: Way,
-    /// A command of the agent, not a text for its model.
-    pub command: bool,
-}
 
 /// A message to be recorded.
 #[derive(Debug, Clone)]
@@ -45,78 +25,7 @@ pub struct NewMessage {
     /// What was agreed.
     pub terms: Terms,
     /// When it came.
-    pub at: Timestamp,
-}
-
-/// Whether anything is still to be done for a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MessageState {
-    /// It is under way.
-    Queued,
-    /// It arrived, as far as it can be told.
-    Delivered,
-    /// It did not arrive, and will not.
-    Failed,
-    /// Whether it arrived cannot be told.
-    Uncertain,
-}
-
-impl MessageState {
-    const ALL: [Self; 4] = [Self::Queued, Self::Delivered, Self::Failed, Self::Uncertain];
-
-    /// The name in the store and in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Uncertain => "uncertain",
-        }
-    }
-
-    /// Whether nothing more is done for it though it may not have arrived.
-    pub fn is_given_up(self) -> bool {
-        matches!(self, Self::Failed | Self::Uncertain)
-    }
-
-    fn from_text(text: &str) -> Self {
-        Self::ALL.into_iter().find(|state| state.as_str() == text).unwrap_or(Self::Failed)
-    }
-}
-
-/// A recorded message.
-#[derive(Debug, Clone)]
-pub struct Message {
-    /// Id of its session.
-    pub session: String,
-    /// Its id.
-    pub id: String,
-    /// Its place in the order of arrival.
-    pub seq: u64,
-    /// What was agreed.
-    pub terms: Terms,
-    /// Whether anything is still to be done.
-    pub state: MessageState,
-    /// How far it has got.
-    pub proof: Proof,
-    /// What that is concluded from, oldest first.
-    pub evidence: Vec<String>,
-    /// Why it did not arrive, or why that cannot be told.
-    pub failure: Option<String>,
-    /// How often its text was typed, or was about to be.
-    pub attempts: u32,
-    /// How often Enter was pressed for it.
-    pub enters: u32,
-    /// Another way that was taken, as it did not get through: `file`, `notification`.
-    pub escalated: Option<String>,
-    /// When it came.
-    pub created: Timestamp,
-    /// When it was taken as a prompt.
-    pub submitted: Option<Timestamp>,
-    /// Length of the body.
-    pub bytes: usize,
-    /// What the agent showed in place of the text, if it did.
-    pub mark: Option<String>,
+    pub at: Wall,
 }
 
 /// What became of a message that was to be recorded.
@@ -133,8 +42,8 @@ pub enum Accepted {
 const COLUMNS: &str = "session, id, seq, raw, sender, priority, mode, ack, expires_ms, state, proof, evidence, \
                        failure, attempts, enters, escalated, created_ms, submitted_ms, length(body), way, command, mark";
 
-fn moment(value: i64) -> Timestamp {
-    Timestamp(value.cast_unsigned())
+fn moment(value: i64) -> Wall {
+    Wall(value.cast_unsigned())
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
@@ -154,7 +63,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
             way: Way::from_name(&text(19)?).unwrap_or_default(),
             command: row.get(20)?,
         },
-        state: MessageState::from_text(&text(9)?),
+        state: MessageState::from_name(&text(9)?).unwrap_or(MessageState::Failed),
         proof: Proof::from_name(&text(10)?).unwrap_or_default(),
         evidence: evidence.lines().map(str::to_owned).collect(),
         failure: row.get(12)?,

@@ -168,6 +168,9 @@ const STEPS: &[&str] = &[
     "
     ALTER TABLE messages ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;  -- it was given up, and somebody has seen that
 ",
+    "
+    DROP TABLE shared_attempts;                     -- a run's record has its attempts
+",
 ];
 
 /// Schema version of this build.
@@ -186,4 +189,27 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<Result<()
     transaction.pragma_update(None, "user_version", u32::try_from(KNOWN).unwrap_or(u32::MAX))?;
     transaction.commit()?;
     Ok(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_of_every_earlier_build_opens() {
+        for earlier in 0..=KNOWN {
+            let mut connection = Connection::open_in_memory().unwrap();
+            for step in &STEPS[..earlier] {
+                connection.execute_batch(step).unwrap();
+            }
+            connection.pragma_update(None, "user_version", u32::try_from(earlier).unwrap()).unwrap();
+            // What a run of that build may have left behind.
+            let has_attempts = connection.table_exists(None, "shared_attempts").unwrap();
+            if has_attempts {
+                connection.execute("INSERT INTO shared_attempts VALUES ('run', 1, '{}')", []).unwrap();
+            }
+            assert_eq!(migrate(&mut connection).unwrap(), Ok(()), "from {earlier}");
+            assert!(!connection.table_exists(None, "shared_attempts").unwrap(), "from {earlier}");
+        }
+    }
 }

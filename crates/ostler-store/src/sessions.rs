@@ -1,4 +1,5 @@
-use ostler_core::Timestamp;
+use ostler_core::Wall;
+use ostler_core::message::Ending;
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::json;
 
@@ -24,7 +25,7 @@ pub struct NewSession {
     /// Its directory.
     pub dir: String,
     /// When it was asked for.
-    pub created: Timestamp,
+    pub created: Wall,
     /// The preset it is started by.
     pub agent: Option<String>,
     /// The agent's version, where it is known.
@@ -46,27 +47,6 @@ pub struct Session {
     pub memory: Option<String>,
 }
 
-/// How a session ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ending {
-    /// `exited`, `lost` or `failed`.
-    pub kind: String,
-    /// Exit status.
-    pub status: Option<u8>,
-    /// Signal.
-    pub signal: Option<u8>,
-    /// Why it failed or was lost.
-    pub reason: Option<String>,
-    /// When.
-    pub at: Timestamp,
-    /// Bytes of output in all.
-    pub output: u64,
-    /// CPU time in microseconds.
-    pub cpu_us: u64,
-    /// Largest memory in KiB.
-    pub max_rss_kib: u64,
-}
-
 const COLUMNS: &str = "id, name, command, cwd, cols, rows, dir, created_ms, pid, stop_requested,
                        ending, status, signal, reason, ended_ms, output, cpu_us, max_rss_kib,
                        agent, agent_version, memory";
@@ -81,7 +61,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
             status: row.get(11)?,
             signal: row.get(12)?,
             reason: row.get(13)?,
-            at: Timestamp(number(14)?),
+            at: Wall(number(14)?),
             output: number(15)?,
             cpu_us: number(16)?,
             max_rss_kib: number(17)?,
@@ -96,7 +76,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
             cols: row.get(4)?,
             rows: row.get(5)?,
             dir: row.get(6)?,
-            created: Timestamp(number(7)?),
+            created: Wall(number(7)?),
             agent: row.get(18)?,
             agent_version: row.get(19)?,
         },
@@ -144,7 +124,7 @@ impl Store {
     }
 
     /// Records that the program runs.
-    pub fn session_started(&mut self, id: &str, pid: u32, at: Timestamp) -> Result<(), StoreError> {
+    pub fn session_started(&mut self, id: &str, pid: u32, at: Wall) -> Result<(), StoreError> {
         self.change(
             "UPDATE sessions SET pid = ?2 WHERE id = ?1",
             params![id, pid],
@@ -158,7 +138,7 @@ impl Store {
     }
 
     /// Records that a person wants the session ended.
-    pub fn stop_requested(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub fn stop_requested(&mut self, id: &str, at: Wall) -> Result<(), StoreError> {
         self.change(
             "UPDATE sessions SET stop_requested = 1 WHERE id = ?1",
             params![id],
@@ -172,13 +152,7 @@ impl Store {
     }
 
     /// Records the terminal's size.
-    pub fn session_resized(
-        &mut self,
-        id: &str,
-        cols: u16,
-        rows: u16,
-        at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub fn session_resized(&mut self, id: &str, cols: u16, rows: u16, at: Wall) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET cols = ?2, rows = ?3 WHERE id = ?1";
         self.change(
             sql,
@@ -197,13 +171,14 @@ impl Store {
         &mut self,
         id: &str,
         memory: &str,
+        event: &'static str,
         details: serde_json::Value,
-        at: Timestamp,
+        at: Wall,
     ) -> Result<(), StoreError> {
         self.change(
             "UPDATE sessions SET memory = ?2 WHERE id = ?1 AND ending IS NULL",
             params![id, memory],
-            &NewEvent { at, session: Some(id.to_owned()), event: "session.state", details },
+            &NewEvent { at, session: Some(id.to_owned()), event, details },
         )
     }
 

@@ -1,12 +1,12 @@
-//! What several machines share: breakers, runs and their attempts, what was learnt in earlier sessions.
+//! What several machines share: breakers, runs, what was learnt in earlier sessions.
 //!
 //! # Theory of operation
 //!
 //! Values are opaque JSON: the machines of the core know what they mean. A breaker or a run is a *cell* with a
 //! version; it is changed by [`SharedStore::swap`], which fails if somebody else was faster. What only one may
 //! do (be the probe of a half-open breaker, take up a run) belongs to whoever's change is done: the value says whose it is, and
-//! until when. Everything else can be repeated without harm: an attempt is put under its number, a continuity record under its
-//! id. So whoever did not hear an answer asks again.
+//! until when. A continuity record is put under its id, so that it can be repeated without harm. So whoever did not hear an
+//! answer asks again.
 //!
 //! Trouble with the store is an error of its own kind ([`SharedError`]), never a value: a caller that cannot
 //! reach it goes on with what it knew.
@@ -98,20 +98,6 @@ pub trait SharedStore: Send + Sync {
         name: &str,
         expected: u64,
     ) -> impl Future<Output = Result<Swap, SharedError>> + Send;
-
-    /// Records an attempt of a run, in place of what was recorded under its number.
-    fn put_attempt(
-        &self,
-        run: &str,
-        number: u32,
-        attempt: &Value,
-    ) -> impl Future<Output = Result<(), SharedError>> + Send;
-
-    /// Reads the attempts of a run, by number.
-    fn attempts(&self, run: &str) -> impl Future<Output = Result<Vec<(u32, Value)>, SharedError>> + Send;
-
-    /// Forgets the attempts of a run that is complete.
-    fn clear_attempts(&self, run: &str) -> impl Future<Output = Result<(), SharedError>> + Send;
 
     /// Records what a session leaves to the next ones of its project, once per id; beyond `most` records the
     /// oldest is forgotten.

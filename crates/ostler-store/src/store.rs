@@ -2,7 +2,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::StoreError;
 use crate::migrations;
@@ -43,11 +43,29 @@ impl Store {
         self.connection.total_changes()
     }
 
-    /// Runs changes that belong together.
+    /// Runs changes that belong together: all of them are recorded, or none.
+    pub fn batch<T>(
+        &mut self,
+        changes: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let done =
+            changes(self).and_then(|done| Ok(self.connection.execute_batch("COMMIT").map(|()| done)?));
+        if done.is_err() && !self.connection.is_autocommit() {
+            // What cannot even be taken back is taken back when the database is opened next.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+        done
+    }
+
+    /// Runs one change that has several parts; within a batch it is a part of that.
     pub(crate) fn atomically<T>(
         &mut self,
-        change: impl FnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+        change: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        if !self.connection.is_autocommit() {
+            return change(&self.connection);
+        }
         let transaction = self.connection.transaction()?;
         let result = change(&transaction)?;
         transaction.commit()?;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::kept::{Keep, Kept};
-use crate::process::{self, End};
+use crate::process::{self, Bounds, End};
 
 pub use first_error::first_error;
 
@@ -120,10 +120,16 @@ pub async fn run(check: &Check) -> Result<CheckResult, CheckError> {
     command.env_clear().envs(env.map(|(name, value)| (name, value)));
     command.current_dir(&check.cwd).stdin(Stdio::null());
     let program = command.get_program().to_string_lossy().into_owned();
-    let done = process::run(command, check.limit, check.keep, check.mark.clone())
-        .await
-        .map_err(|source| CheckError::NotRun { program, cwd: check.cwd.clone(), source })?;
-    Ok(CheckResult { end: done.end, took: done.took, stdout: done.stdout, stderr: done.stderr })
+    let mut bounds = Bounds::of_work(check.limit, check.keep);
+    if let Some(mark) = &check.mark {
+        bounds.mark = Some(mark.clone());
+    }
+    let done = process::run(command, bounds).await.map_err(|source| CheckError::NotRun {
+        program,
+        cwd: check.cwd.clone(),
+        source,
+    })?;
+    Ok(CheckResult { end: done.end(), took: done.took, stdout: done.stdout, stderr: done.stderr })
 }
 
 /// Whether a variable is kept from checks.

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::kept::{Keep, Kept};
-use crate::process::{self, End};
+use crate::process::{self, Bounds, End};
 
 /// How long one question may take.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -198,13 +198,15 @@ impl Repository {
 
     async fn finish(&self, subcommand: &str, command: Command, most: usize) -> Result<Kept, GitError> {
         let keep = Keep { head: most, tail: 0 };
-        let done = process::run(command, self.limit, keep, None).await.map_err(GitError::NotRun)?;
-        if !done.end.is_success() {
+        let bounds = Bounds::of_work(self.limit, keep);
+        let done = process::run(command, bounds).await.map_err(GitError::NotRun)?;
+        let end = done.end();
+        if !end.is_success() {
             let said = done.stderr.text();
             let message =
                 said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
             let message = message.chars().take(400).collect();
-            return Err(GitError::Failed { command: subcommand.to_owned(), end: done.end, message });
+            return Err(GitError::Failed { command: subcommand.to_owned(), end, message });
         }
         Ok(done.stdout)
     }
@@ -322,5 +324,4 @@ fn file_with(input: &[u8]) -> io::Result<fs::File> {
 }
 
 #[cfg(test)]
-#[path = "git/tests.rs"]
 mod tests;

@@ -40,11 +40,6 @@ impl Kept {
         self.tail.extend(rest);
     }
 
-    /// How many bytes there were in all.
-    pub fn total(&self) -> u64 {
-        self.total
-    }
-
     /// How many bytes in the middle are missing.
     pub fn left_out(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
@@ -59,7 +54,7 @@ impl Kept {
     }
 
     /// The bytes from the beginning.
-    pub(crate) fn into_head(self) -> Vec<u8> {
+    pub fn into_head(self) -> Vec<u8> {
         self.head
     }
 
@@ -99,7 +94,7 @@ mod tests {
                 text.as_bytes().chunks(size).map(|c| std::str::from_utf8(c).unwrap()).collect();
             let kept = kept(&chunks, keep);
             assert_eq!(kept.text(), "abcd\n[... 5 bytes left out ...]\njkl", "chunks of {size}");
-            assert_eq!((kept.total(), kept.left_out()), (12, 5));
+            assert_eq!((kept.total, kept.left_out()), (12, 5));
             assert_eq!(kept.complete(), None);
         }
     }

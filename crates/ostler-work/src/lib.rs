@@ -22,7 +22,7 @@ mod kept;
 pub mod names;
 mod observe;
 mod print;
-mod process;
+pub mod process;
 pub mod sandbox;
 mod standing;
 mod tree;

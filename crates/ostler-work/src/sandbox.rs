@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use crate::exclude::Exclude;
 use crate::kept::{Keep, Kept};
-use crate::process::{self, End};
+use crate::process::{self, Bounds, End};
 use spec::{Channel, Report, Spec};
 
 pub use copy::{Copy, CopyLimits};
@@ -168,8 +168,9 @@ impl Sandbox {
             self.launcher.split_first().ok_or_else(|| failed(io::Error::other("no launcher")))?;
         let mut command = Command::new(launcher);
         command.args(args).env_clear().current_dir("/").stdin(channel.share().map_err(failed)?);
-        let done = process::run(command, self.limits.wall, self.keep, None).await.map_err(failed)?;
-        let end = match (done.end, channel.report().map_err(failed)?) {
+        let bounds = Bounds::of_work(self.limits.wall, self.keep);
+        let done = process::run(command, bounds).await.map_err(failed)?;
+        let end = match (done.end(), channel.report().map_err(failed)?) {
             (_, Some(Report::NoNamespaces(_))) => return Ok(None),
             (_, Some(Report::Refused(reason))) => return Err(SandboxError::Refused(reason)),
             (_, Some(Report::Exited(status))) => End::Exited(status),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 
 use crate::git::{GitError, Repository};
 
@@ -29,7 +29,7 @@ pub struct Standing {
 
 /// Asks git how the work tree that begins at `root` stands, and what was committed `since` a moment. Takes seconds at
 /// most. A repository that cannot be kept from running programs, or that belongs to another user, is not asked.
-pub async fn standing(root: &Path, since: Option<Timestamp>) -> Result<Standing, GitError> {
+pub async fn standing(root: &Path, since: Option<Wall>) -> Result<Standing, GitError> {
     let repository = Repository::open_trusted(root.to_owned(), LIMIT).await?;
     let words = ["--porcelain=v2", "--branch", "-z", "--no-renames", "--ignore-submodules=all"];
     // Each may fail alone: before the first commit there is no log.
@@ -64,7 +64,7 @@ fn read_status(status: &[u8]) -> (Option<String>, Vec<String>) {
 }
 
 /// The last commit and those since a moment, in `git log --format='%ct %h %s'`.
-fn read_log(log: &[u8], since: Option<Timestamp>) -> (Option<String>, Vec<String>) {
+fn read_log(log: &[u8], since: Option<Wall>) -> (Option<String>, Vec<String>) {
     let log = String::from_utf8_lossy(log);
     let commits: Vec<(u64, &str)> = log
         .lines()
@@ -97,9 +97,9 @@ mod tests {
         let log = b"20 b22 Second one\n10 a11 First\nnonsense\n";
         let commits = |since| read_log(log, since);
         assert_eq!(commits(None), (Some("b22 Second one".into()), vec![]));
-        assert_eq!(commits(Some(Timestamp(15_000))).1, ["b22 Second one"]);
-        assert_eq!(commits(Some(Timestamp(10_500))).1.len(), 2);
+        assert_eq!(commits(Some(Wall(15_000))).1, ["b22 Second one"]);
+        assert_eq!(commits(Some(Wall(10_500))).1.len(), 2);
         let distant = format!("{} c33 In a distant future\n", u64::MAX);
-        assert_eq!(read_log(distant.as_bytes(), Some(Timestamp(1))).1.len(), 1);
+        assert_eq!(read_log(distant.as_bytes(), Some(Wall(1))).1.len(), 1);
     }
 }

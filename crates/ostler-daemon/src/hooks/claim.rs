@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use ostler_hold::create_private;
 use ostler_protocol::HookReport;
 
-use super::spool;
+use super::read_report;
 use crate::home::Home;
 
 /// A hook is long gone after this, and its report in the spool was seen.
@@ -35,7 +35,7 @@ impl Claim {
 }
 
 /// Lets somebody else handle a report that was claimed.
-pub(super) fn give_up(home: &Home, id: &str) {
+pub(crate) fn give_up(home: &Home, id: &str) {
     let _ = fs::remove_file(directory(home).join(id));
 }
 
@@ -44,7 +44,7 @@ fn directory(home: &Home) -> PathBuf {
 }
 
 /// Claims a report, whose id is a plain one; none if it was claimed before.
-pub(super) fn take(home: &Home, report: &HookReport, payload: &[u8]) -> io::Result<Option<Claim>> {
+pub(crate) fn take(home: &Home, report: &HookReport, payload: &[u8]) -> io::Result<Option<Claim>> {
     let path = directory(home).join(&report.id);
     if path.exists() {
         return Ok(None);
@@ -75,7 +75,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Puts back into the spool what an earlier daemon claimed and nobody heard, and forgets claims that nobody can come
 /// back to. To be called before the first claim is made.
-pub(super) fn put_back(home: &Home) {
+pub(crate) fn put_back(home: &Home) {
     let Ok(entries) = fs::read_dir(directory(home)) else { return };
     let now = SystemTime::now();
     for entry in entries.flatten() {
@@ -83,7 +83,7 @@ pub(super) fn put_back(home: &Home) {
         let age = metadata.modified().ok().and_then(|made| now.duration_since(made).ok());
         let is_whole = !entry.file_name().as_encoded_bytes().starts_with(b".");
         if metadata.len() > 0 && is_whole {
-            let name = spool::read(&entry.path())
+            let name = read_report(&entry.path())
                 .ok()
                 .and_then(|bytes| HookReport::from_file(&bytes).and_then(|(report, _)| report.file_name()));
             if name.is_some_and(|name| fs::rename(entry.path(), home.spool().join(name)).is_ok()) {

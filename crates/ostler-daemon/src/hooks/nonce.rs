@@ -25,7 +25,7 @@ pub(super) fn make(dir: &SessionDir) -> io::Result<String> {
 }
 
 /// Whether this is the session's nonce.
-pub(super) fn matches(dir: &SessionDir, given: &str) -> bool {
+pub(crate) fn matches(dir: &SessionDir, given: &str) -> bool {
     let known = fs::read(dir.path().join(FILE)).unwrap_or_default();
     !known.is_empty() && same(&known, given.as_bytes())
 }

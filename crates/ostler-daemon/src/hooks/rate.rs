@@ -1,6 +1,6 @@
 //! How often a session may report.
 
-use ostler_core::Timestamp;
+use ostler_core::Steady;
 
 /// Reports that may come at once.
 const BURST: u32 = 400;
@@ -12,21 +12,21 @@ const EACH_MS: u64 = 20;
 pub(super) struct Bucket {
     left: u32,
     /// Up to when it was filled.
-    filled: Timestamp,
+    filled: Steady,
 }
 
 impl Bucket {
-    pub(super) fn full(now: Timestamp) -> Self {
+    pub(super) fn full(now: Steady) -> Self {
         Self { left: BURST, filled: now }
     }
 
-    pub(super) fn is_full(mut self, now: Timestamp) -> bool {
+    pub(super) fn is_full(mut self, now: Steady) -> bool {
         self.fill(now);
         self.left == BURST
     }
 
     /// Takes one report, if one is left.
-    pub(super) fn take(&mut self, now: Timestamp) -> bool {
+    pub(super) fn take(&mut self, now: Steady) -> bool {
         self.fill(now);
         match self.left.checked_sub(1) {
             Some(left) => {
@@ -37,10 +37,10 @@ impl Bucket {
         }
     }
 
-    fn fill(&mut self, now: Timestamp) {
+    fn fill(&mut self, now: Steady) {
         let more = now.0.saturating_sub(self.filled.0) / EACH_MS;
         self.left = self.left.saturating_add(u32::try_from(more).unwrap_or(u32::MAX)).min(BURST);
-        self.filled = Timestamp(self.filled.0.saturating_add(more.saturating_mul(EACH_MS)));
+        self.filled = Steady(self.filled.0.saturating_add(more.saturating_mul(EACH_MS)));
     }
 }
 
@@ -50,14 +50,14 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_a_flood_does_not() {
-        let mut bucket = Bucket::full(Timestamp(1_000));
-        let passed = (0..10_000).filter(|_| bucket.take(Timestamp(1_000))).count();
+        let mut bucket = Bucket::full(Steady(1_000));
+        let passed = (0..10_000).filter(|_| bucket.take(Steady(1_000))).count();
         assert_eq!(passed, 400);
-        assert!(!bucket.take(Timestamp(1_019)));
-        assert!(bucket.take(Timestamp(1_020)));
-        assert!(!bucket.take(Timestamp(1_020)));
-        let passed = (0..10_000_u64).filter(|ms| bucket.take(Timestamp(1_020 + ms))).count();
+        assert!(!bucket.take(Steady(1_019)));
+        assert!(bucket.take(Steady(1_020)));
+        assert!(!bucket.take(Steady(1_020)));
+        let passed = (0..10_000_u64).filter(|ms| bucket.take(Steady(1_020 + ms))).count();
         assert_eq!(passed, 499);
-        assert!(bucket.is_full(Timestamp(100_000)));
+        assert!(bucket.is_full(Steady(100_000)));
     }
 }

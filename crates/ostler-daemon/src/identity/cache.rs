@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,7 @@ impl Entry {
 
     pub(super) fn is_fresh(&self) -> bool {
         // A clock that was set back makes entries from the future.
-        let (now, at) = (clock::now(), Timestamp(self.at));
+        let (now, at) = (clock::now(), Wall(self.at));
         at <= now && now.since(at) < if self.is_agent { MAX_AGE } else { MAX_AGE_WRONG }
     }
 }

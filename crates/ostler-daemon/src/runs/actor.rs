@@ -2,12 +2,13 @@
 
 mod acts;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use ostler_core::breaker::News as Told;
-use ostler_core::run::{Act, Action, AgentId, Changes, Event, Outcome, Stop};
+use ostler_core::run::{Act, Action, AgentId, Changes, Event, Outcome};
+use ostler_core::stop_watch::{PromptState, Report};
 use ostler_protocol::{CheckInfo, RunInfo};
 use ostler_store::NewEvent;
 use ostler_store::shared::{Kind, SharedStore, Swap};
@@ -16,14 +17,13 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::batch::Place;
-use super::minder::{Given, News};
 use super::record::{RunRecord, exclude, forget_environment, forget_seen, look};
-use super::{Handle, breakers, forget_old, info};
-use crate::registry::Shared;
+use super::watch_agent::AgentReport;
+use super::{Handle, Runs, info};
 use crate::session::SessionHandle;
 use crate::{clock, stop};
 
-/// News that may wait.
+/// Results and commands that may wait.
 const BACKLOG: usize = 64;
 /// When to try again to record what the store refused.
 const STORE_RETRY: Duration = Duration::from_secs(1);
@@ -41,28 +41,43 @@ pub(super) enum Command {
     Cancel,
 }
 
-/// What comes back from what was begun.
-enum Back {
-    News(News),
-    Observed { act: Act, changes: Option<Changes>, tree: Option<u32> },
-    Checked { act: Act, results: Vec<CheckInfo> },
-    Started { agent: AgentId, handle: SessionHandle },
-    NotStarted { agent: AgentId, reason: String },
-    Ended { agent: AgentId, stop: Stop },
-    Submitted { act: Act, agent: AgentId, proof: String, sent: Timestamp },
-    NotSubmitted { act: Act, reason: String },
+/// What came of something that the actor began.
+#[derive(Debug)]
+pub(super) enum TaskResult {
+    /// Nothing but an event for the run.
+    Event(Event),
+    Reported(AgentReport),
+    Started {
+        agent: AgentId,
+        handle: SessionHandle,
+    },
+    Submitted {
+        act: Act,
+        agent: AgentId,
+        proof: String,
+        sent: Wall,
+    },
+    Observed {
+        act: Act,
+        changes: Option<Changes>,
+        tree: Option<u32>,
+    },
+    Checked {
+        act: Act,
+        results: Vec<CheckInfo>,
+    },
 }
 
 /// All that the daemon knows of one run.
 pub(super) struct RunActor {
-    shared: Shared,
+    runs: Runs,
     record: RunRecord,
     version: u64,
     commands: mpsc::Receiver<Command>,
     info: watch::Sender<RunInfo>,
-    back: mpsc::Sender<Back>,
-    inbox: mpsc::Receiver<Back>,
-    agents: HashMap<AgentId, Minded>,
+    results: mpsc::Sender<TaskResult>,
+    inbox: mpsc::Receiver<TaskResult>,
+    agents: HashMap<AgentId, WatchedAgent>,
     /// Agents that are being started.
     starts: JoinSet<()>,
     /// Agents that are being ended, and for which nobody has waited yet.
@@ -84,24 +99,24 @@ pub(super) enum Turn {
     Place(Place),
 }
 
-struct Minded {
+struct WatchedAgent {
     handle: SessionHandle,
-    given: watch::Sender<Given>,
+    prompt: watch::Sender<PromptState>,
 }
 
 impl RunActor {
     /// The owner of a run that is recorded. One that is under way in a batch has its place there already.
-    pub(super) fn new(shared: Shared, record: RunRecord, version: u64, turn: Turn) -> (Self, Handle) {
+    pub(super) fn new(runs: Runs, record: RunRecord, version: u64, turn: Turn) -> (Self, Handle) {
         let (sender, commands) = mpsc::channel(BACKLOG);
         let (info, watcher) = watch::channel(info::info(&record, version));
-        let (back, inbox) = mpsc::channel(BACKLOG);
+        let (results, inbox) = mpsc::channel(BACKLOG);
         let actor = Self {
-            shared,
+            runs,
             record,
             version,
             commands,
             info,
-            back,
+            results,
             inbox,
             agents: HashMap::new(),
             starts: JoinSet::new(),
@@ -119,7 +134,7 @@ impl RunActor {
         } else {
             // Checks outlive a daemon that was killed; they are begun anew.
             ostler_work::end_marked(&self.record.request.id);
-            self.take_up_agent();
+            self.adopt_agent();
             self.handle(Event::Restarted).await;
             self.look_for_agent().await;
         }
@@ -127,7 +142,7 @@ impl RunActor {
         while !self.record.is_over() {
             let (deadline, probe) = (self.record.run.deadline(), self.record.run.probe());
             tokio::select! {
-                Some(back) = self.inbox.recv() => self.on_back(back).await,
+                Some(result) = self.inbox.recv() => self.on_result(result).await,
                 command = self.commands.recv() => match command {
                     Some(Command::Cancel) => self.handle(Event::Cancelled).await,
                     // The registry holds a sender as long as there is an actor.
@@ -144,7 +159,7 @@ impl RunActor {
         self.works.shutdown().await;
         self.turn = Turn::Free;
         self.settle().await;
-        self.shared.runs.remove(&self.record.request.id);
+        self.runs.remove(&self.record.request.id);
     }
 
     /// Begins the run as soon as its batch has room for it.
@@ -157,7 +172,7 @@ impl RunActor {
         }
         // Looked at now, not when it was asked for: others of the batch may have worked in the same tree.
         let (id, cwd) = (self.record.request.id.clone(), self.record.cwd());
-        self.record.tree = look(&self.shared, &id, &cwd, &exclude(&self.shared, &cwd), 0).await;
+        self.record.tree = look(&self.runs.home, &id, &cwd, &exclude(&self.runs.home, &cwd), 0).await;
         self.handle(Event::Started).await;
     }
 
@@ -165,17 +180,12 @@ impl RunActor {
     /// behind, but for one that waits for a person.
     async fn settle(&mut self) {
         while self.starts.join_next().await.is_some() {}
-        let wanted = match self.record.run.outcome() {
-            Some(Outcome::Blocked { .. }) => {
-                self.record.run.agent().map(|(agent, _)| self.record.session_id(agent))
-            }
-            _ => None,
-        };
+        let wanted = self.record.run.agent_left().map(|agent| self.record.session_id(agent));
         let own = format!("{}-", self.record.request.id);
-        let left = self.shared.sessions.all().into_iter();
+        let left = self.runs.sessions.all().into_iter();
         for handle in left.filter(|handle| handle.id.starts_with(&own) && Some(&handle.id) != wanted.as_ref())
         {
-            if let Err(problem) = stop::stop(&self.shared, &handle.id, GRACE_MS).await {
+            if let Err(problem) = stop::stop(&self.runs.sessions, &handle.id, GRACE_MS).await {
                 tracing::warn!(
                     session = handle.id,
                     problem = problem.message,
@@ -185,26 +195,35 @@ impl RunActor {
         }
         self.record.settled = true;
         self.store().await;
-        forget_environment(&self.shared, &self.record.request.id);
-        if let Err(error) = forget_old(&self.shared).await {
+        forget_environment(&self.runs.home, &self.record.request.id);
+        if let Err(error) = self.runs.forget_old().await {
             tracing::warn!(%error, "old runs are not forgotten");
         }
     }
 
     async fn renew_probe(&self) {
         if let (Some(probe), Some((_, provider))) = (self.record.run.probe(), self.record.run.agent()) {
-            breakers::tell(&self.shared, &self.record, provider, Told::AtWork, Some(probe)).await;
+            self.runs.breakers.report(&self.record, provider, Told::AtWork, Some(probe)).await;
         }
     }
 
-    /// Gives an event to the machine, stores the run, and does what the machine says.
+    /// Gives an event to the machine, and those that follow from what it says at once.
     async fn handle(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            events.extend(self.step(event).await);
+        }
+    }
+
+    /// Gives an event to the machine, stores the run, and does what the machine says; returns what that led to at once.
+    async fn step(&mut self, event: Event) -> Vec<Event> {
         let before = self.record.run.clone();
         // Spending is told again by the session, whoever asks.
         let passing = matches!(event, Event::Spent { .. });
         let actions = self.record.run.handle(event, clock::now());
         if actions.is_empty() && (passing || self.record.run == before) {
-            return self.publish();
+            self.publish();
+            return Vec::new();
         }
         if self.record.is_over() {
             self.record.ended.get_or_insert_with(clock::now);
@@ -222,9 +241,11 @@ impl RunActor {
         if let Some(kind) = injected {
             self.count(format!("context_injection.{kind}")).await;
         }
+        let mut follows = Vec::new();
         for action in actions {
-            self.perform(action).await;
+            follows.extend(self.perform(action).await);
         }
+        follows
     }
 
     /// Stores the run; nothing is done before that.
@@ -232,7 +253,7 @@ impl RunActor {
         let id = self.record.request.id.clone();
         let value = self.record.value();
         loop {
-            let swap = self.shared.common.swap(Kind::Run, &id, self.version, &value).await;
+            let swap = self.runs.shared_store.swap(Kind::Run, &id, self.version, &value).await;
             match swap {
                 Ok(Swap::Done(version)) => {
                     self.version = version;
@@ -246,12 +267,6 @@ impl RunActor {
                 }
             }
         }
-        if let Some(attempt) = self.record.run.attempts().last() {
-            let value = serde_json::to_value(attempt).unwrap_or_default();
-            if let Err(error) = self.shared.common.put_attempt(&id, attempt.number, &value).await {
-                tracing::warn!(run = id, %error, "the attempt is not recorded by itself");
-            }
-        }
         self.publish();
     }
 
@@ -259,54 +274,51 @@ impl RunActor {
         self.info.send_replace(info::info(&self.record, self.version));
     }
 
-    async fn perform(&mut self, action: Action) {
+    async fn perform(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::ChooseProvider { act, excluding } => {
-                let chosen = breakers::choose(&self.shared, &mut self.record, &excluding, clock::now()).await;
-                let event = match chosen {
+                let chosen = self.runs.breakers.choose(&mut self.record, &excluding, clock::now()).await;
+                return Some(match chosen {
                     Ok(choice) => {
                         Event::ProviderChosen { act, provider: choice.key.provider, probe: choice.probe }
                     }
                     Err(shut) => Event::NoProvider { act, shut },
-                };
-                Box::pin(self.handle(event)).await;
+                });
             }
             Action::StartAgent { act, provider } => self.start_agent(act, &provider),
             Action::Deliver { act, agent, context, prompt } => {
-                self.deliver(act, agent, context, prompt).await;
+                return self.deliver(act, agent, context, prompt).await;
             }
             Action::ObserveTree { act } => self.observe(act),
             Action::RunChecks { act } => self.check(act),
             Action::TripBreaker { provider, evidence, until, probe } => {
                 self.tell("provider.failed", json!({ "provider": provider, "evidence": evidence })).await;
                 let news = Told::Failed { evidence, until };
-                breakers::tell(&self.shared, &self.record, &provider, news, probe).await;
+                self.runs.breakers.report(&self.record, &provider, news, probe).await;
             }
             Action::CloseBreaker { provider, began } => {
                 let news = Told::Succeeded { began };
-                breakers::tell(&self.shared, &self.record, &provider, news, None).await;
+                self.runs.breakers.report(&self.record, &provider, news, None).await;
             }
             Action::ReleaseProbe { provider, probe } => {
-                breakers::tell(&self.shared, &self.record, &provider, Told::Nothing, Some(probe)).await;
+                self.runs.breakers.report(&self.record, &provider, Told::Nothing, Some(probe)).await;
             }
             Action::AskHelper { act, context, prompt } => self.ask_helper(act, context, prompt),
             Action::StopAgent { agent } => self.stop_agent(agent),
             Action::Report { outcome } => self.report(&outcome).await,
         }
+        None
     }
 
     async fn report(&mut self, outcome: &Outcome) {
         let id = &self.record.request.id;
         tracing::info!(run = id, outcome = outcome.as_str(), "run ended");
         self.tell("run.ended", json!({ "outcome": outcome.as_str(), "summary": outcome.to_string() })).await;
-        if let Err(error) = self.shared.common.clear_attempts(id).await {
-            tracing::warn!(run = id, %error, "the attempts are not forgotten");
-        }
         self.count(format!("run.{}", outcome.as_str())).await;
     }
 
     async fn count(&self, name: String) {
-        if let Err(error) = self.shared.store.run(move |store| store.count(&name)).await {
+        if let Err(error) = self.runs.store.run(move |store| store.count(&name)).await {
             tracing::warn!(%error, "not counted");
         }
     }
@@ -316,40 +328,39 @@ impl RunActor {
             details.insert("run".into(), json!(self.record.request.id));
         }
         let event = NewEvent { at: clock::now(), session: None, event, details };
-        if let Err(error) = self.shared.store.run(move |store| store.record(&event)).await {
+        if let Err(error) = self.runs.store.run(move |store| store.record(&event)).await {
             tracing::error!(%error, "not recorded");
         }
     }
 
-    async fn on_back(&mut self, back: Back) {
-        match back {
-            Back::News(News::Event(Event::AgentStopped { agent, stop: stop @ Stop::Exited { .. } })) => {
-                let session = self.record.session_id(agent);
-                let wanted = acts::was_stopped(&self.shared, &session).await;
-                let stop = if wanted { Stop::Ended } else { stop };
-                self.handle(Event::AgentStopped { agent, stop }).await;
+    async fn on_result(&mut self, result: TaskResult) {
+        match result {
+            TaskResult::Event(event) => self.handle(event).await,
+            TaskResult::Reported(AgentReport { agent, report }) => self.on_report(agent, report).await,
+            TaskResult::Started { agent, handle } => self.watch(agent, handle, PromptState::Nothing),
+            TaskResult::Submitted { act, agent, proof, sent } => {
+                if let Some(prompt) = self.record.prompts.last_mut() {
+                    prompt.proof = Some(proof.clone());
+                }
+                self.record.sent = Some(sent);
+                self.handle(Event::PromptSubmitted { act, proof }).await;
+                if let Some(watched) = self.agents.get(&agent) {
+                    watched.prompt.send_replace(self.record.run.prompt_state(Some(sent)));
+                }
             }
-            Back::News(News::Event(event)) => self.handle(event).await,
-            Back::News(News::Spent(session, usage)) => {
-                // A session that is gone says nothing of what it has spent.
-                let spent = self.record.spent.entry(session).or_default();
-                *spent = spent.max(usage);
-                let usage = self.record.usage();
-                self.handle(Event::Spent { tokens: usage.input + usage.output }).await;
-            }
-            Back::Observed { act, changes, tree } => {
+            TaskResult::Observed { act, changes, tree } => {
                 // What was seen later is of no use where nobody asks for it any more.
                 if self.record.run.is_observing(act) && tree.is_some() {
                     let before = std::mem::replace(&mut self.record.tree, tree);
                     self.handle(Event::TreeObserved { act, changes }).await;
                     if let Some(before) = before.filter(|before| Some(*before) != tree) {
-                        forget_seen(&self.shared, &self.record.request.id, before);
+                        forget_seen(&self.runs.home, &self.record.request.id, before);
                     }
                 } else {
                     self.handle(Event::TreeObserved { act, changes }).await;
                 }
             }
-            Back::Checked { act, results } => {
+            TaskResult::Checked { act, results } => {
                 let passed = results.iter().all(|check| check.passed);
                 let failures = results.iter().filter(|check| !check.passed);
                 let failures = failures
@@ -360,25 +371,26 @@ impl RunActor {
                 self.record.checks.drain(..excess);
                 self.handle(Event::ChecksFinished { act, passed, failures }).await;
             }
-            Back::Started { agent, handle } => self.mind(agent, handle, Given::Nothing),
-            Back::NotStarted { agent, reason } => self.handle(Event::StartFailed { agent, reason }).await,
-            Back::Ended { agent, stop } => self.handle(Event::AgentStopped { agent, stop }).await,
-            Back::Submitted { act, agent, proof, sent } => {
-                if let Some(prompt) = self.record.prompts.last_mut() {
-                    prompt.proof = Some(proof.clone());
-                }
-                self.record.sent = Some(sent);
-                self.handle(Event::PromptSubmitted { act, proof }).await;
-                if let Some(minded) = self.agents.get(&agent) {
-                    minded.given.send_replace(Given::Prompt { sent, taken: self.record.run.prompted_at() });
-                }
-            }
-            Back::NotSubmitted { act, reason } => self.handle(Event::DeliveryFailed { act, reason }).await,
         }
+    }
+
+    async fn on_report(&mut self, agent: AgentId, report: Report) {
+        let event = match report {
+            Report::Ready => Event::AgentReady { agent },
+            Report::Resumed => Event::AgentResumed { agent },
+            Report::Stopped(stopped) => Event::AgentStopped { agent, stop: stopped.stop },
+            Report::Spent(usage) => {
+                // A session that was taken up again may have forgotten the last of it.
+                let spent = self.record.spent.entry(self.record.session_id(agent)).or_default();
+                *spent = spent.max(usage);
+                Event::Spent { tokens: self.record.usage().tokens() }
+            }
+        };
+        self.handle(event).await;
     }
 }
 
-async fn until(deadline: Option<Timestamp>) {
+async fn until(deadline: Option<Wall>) {
     match deadline {
         Some(at) => tokio::time::sleep(at.since(clock::now())).await,
         None => std::future::pending().await,

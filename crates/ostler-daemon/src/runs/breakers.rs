@@ -7,19 +7,22 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_agents::Launch;
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use ostler_core::breaker::{
     Breaker, Breakers, Choice, Key, News, Probes, Settings, Shut, Side, State, Stored,
 };
 use ostler_protocol::ProviderInfo;
-use ostler_store::shared::{Kind, SharedError, SharedStore, Swap, Versioned};
+use ostler_store::shared::{AnyShared, Guarantee, Kind, SharedError, SharedStore, Swap, Versioned};
 use serde_json::Value;
+use tokio::sync::Mutex;
 
+use super::Owner;
 use super::record::{RunRecord, environment};
-use crate::registry::Shared;
+use crate::home::Home;
 use crate::{clock, presets};
 
 /// How often a change is tried that others are faster with.
@@ -29,169 +32,229 @@ const KEY: &str = "key";
 /// A machine's breakers are forgotten when nothing was heard of them for so long: it may not be there any more.
 const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
 
-/// Chooses a provider for a run: the first that can be used. The run remembers the accounts.
-pub(super) async fn choose(
-    shared: &Shared,
-    record: &mut RunRecord,
-    excluding: &[String],
-    now: Timestamp,
-) -> Result<Choice, Vec<Shut>> {
-    record.accounts = accounts(shared, record).await;
-    let keys: Vec<Key> = record.request.agents.iter().map(|provider| key(record, provider)).collect();
-    choose_of(shared, &keys, excluding, now).await
+/// The breakers of all providers that runs have used.
+#[derive(Debug, Clone)]
+pub(crate) struct ProviderBreakers {
+    home: Arc<Home>,
+    owner: Owner,
+    shared_store: AnyShared,
+    /// The breakers as they were last known.
+    known: Arc<Mutex<Breakers>>,
 }
 
-/// Chooses among providers with their accounts: the first that can be used.
-pub(super) async fn choose_of(
-    shared: &Shared,
-    keys: &[Key],
-    excluding: &[String],
-    now: Timestamp,
-) -> Result<Choice, Vec<Shut>> {
-    let host = shared.owner.id();
-    for _ in 0..TRIES {
-        let mut breakers = shared.breakers.lock().await;
-        let mut versions = BTreeMap::new();
-        for key in keys.iter().flat_map(|key| Side::BOTH.map(|side| key.on(side, host))) {
-            let version = learn(shared, &mut breakers, &key).await;
-            versions.insert(key, version);
-        }
-        let choice = breakers.choose(keys, host, excluding, now);
-        let Ok(Choice { key, probe: Some(probes) }) = &choice else { return choice };
-        if take(shared, &mut breakers, key, *probes, &versions, now).await {
-            return choice;
-        }
+impl ProviderBreakers {
+    /// The name of this home, which tells its own breakers from those of other machines.
+    pub(super) fn owner_id(&self) -> &str {
+        self.owner.id()
     }
-    Err(Vec::new())
-}
 
-/// Stores that somebody is a probe. It is one only if nobody else is: the store decides. Where somebody was faster with one
-/// of the breakers, the other one is given back.
-async fn take(
-    shared: &Shared,
-    breakers: &mut Breakers,
-    key: &Key,
-    probes: Probes,
-    versions: &BTreeMap<Key, u64>,
-    now: Timestamp,
-) -> bool {
-    let mut taken = Vec::new();
-    for side in Side::BOTH {
-        let Some(probe) = probes.of(side) else { continue };
-        let key = key.on(side, shared.owner.id());
-        let version = versions.get(&key).copied().unwrap_or(0);
-        if let Ok(false) = store(shared, &key, &breakers.get(&key), version).await {
-            for (key, probe) in taken {
-                apply(shared, breakers, &key, |breaker, _| breaker.release(probe, now)).await;
+    pub(super) fn new(home: Arc<Home>, owner: Owner, shared_store: AnyShared) -> Self {
+        Self { home, owner, shared_store, known: Arc::default() }
+    }
+
+    /// Chooses a provider for a run: the first that can be used. The run remembers the accounts.
+    pub(super) async fn choose(
+        &self,
+        record: &mut RunRecord,
+        excluding: &[String],
+        now: Wall,
+    ) -> Result<Choice, Vec<Shut>> {
+        record.accounts = self.accounts(record).await;
+        let keys: Vec<Key> = record.request.agents.iter().map(|provider| key(record, provider)).collect();
+        self.choose_of(&keys, excluding, now).await
+    }
+
+    /// Chooses among providers with their accounts: the first that can be used.
+    pub(super) async fn choose_of(
+        &self,
+        keys: &[Key],
+        excluding: &[String],
+        now: Wall,
+    ) -> Result<Choice, Vec<Shut>> {
+        let host = self.owner.id();
+        for _ in 0..TRIES {
+            let mut breakers = self.known.lock().await;
+            let mut versions = BTreeMap::new();
+            for key in keys.iter().flat_map(|key| Side::BOTH.map(|side| key.on(side, host))) {
+                let version = self.refresh(&mut breakers, &key).await;
+                versions.insert(key, version);
             }
-            return false;
+            let choice = breakers.choose(keys, host, excluding, now);
+            let Ok(Choice { key, probe: Some(probes) }) = &choice else { return choice };
+            if self.take(&mut breakers, key, *probes, &versions, now).await {
+                return choice;
+            }
         }
-        taken.push((key, probe));
+        Err(Vec::new())
     }
-    true
-}
 
-/// Tells both breakers of a provider what became of a run's agent.
-pub(super) async fn tell(
-    shared: &Shared,
-    record: &RunRecord,
-    provider: &str,
-    news: News,
-    probes: Option<Probes>,
-) {
-    tell_of(shared, &key(record, provider), news, probes).await;
-}
+    /// Stores that somebody is a probe. It is one only if nobody else is: the store decides. Where somebody was faster with one
+    /// of the breakers, the other one is given back.
+    async fn take(
+        &self,
+        breakers: &mut Breakers,
+        key: &Key,
+        probes: Probes,
+        versions: &BTreeMap<Key, u64>,
+        now: Wall,
+    ) -> bool {
+        let mut taken = Vec::new();
+        for side in Side::BOTH {
+            let Some(probe) = probes.of(side) else { continue };
+            let key = key.on(side, self.owner.id());
+            let version = versions.get(&key).copied().unwrap_or(0);
+            if let Ok(false) = self.store(&key, &breakers.get(&key), version).await {
+                for (key, probe) in taken {
+                    self.apply(breakers, &key, |breaker, _| breaker.release(probe, now)).await;
+                }
+                return false;
+            }
+            taken.push((key, probe));
+        }
+        true
+    }
 
-/// Tells both breakers of a provider and an account what became of an agent.
-pub(super) async fn tell_of(shared: &Shared, key: &Key, news: News, probes: Option<Probes>) {
-    let now = clock::now();
-    for side in Side::BOTH {
-        change(shared, &key.on(side, shared.owner.id()), |breaker, settings| {
-            breaker.hear(side, news, probes, settings, now);
-        })
-        .await;
+    /// Tells both breakers of a provider what became of a run's agent.
+    pub(super) async fn report(
+        &self,
+        record: &RunRecord,
+        provider: &str,
+        news: News,
+        probes: Option<Probes>,
+    ) {
+        self.report_of(&key(record, provider), news, probes).await;
+    }
+
+    /// Tells both breakers of a provider and an account what became of an agent.
+    pub(super) async fn report_of(&self, key: &Key, news: News, probes: Option<Probes>) {
+        let now = clock::now();
+        for side in Side::BOTH {
+            self.change(&key.on(side, self.owner.id()), |breaker, settings| {
+                breaker.hear(side, news, probes, settings, now);
+            })
+            .await;
+        }
+    }
+
+    /// The accounts that a run's agents would use, where they are not the usual ones.
+    async fn accounts(&self, record: &RunRecord) -> BTreeMap<String, String> {
+        let (home, owner) = (self.home.clone(), self.owner.clone());
+        let (id, cwd) = (record.request.id.clone(), record.cwd());
+        let providers = record.request.agents.clone();
+        let look = move || {
+            let inherited: Vec<(OsString, OsString)> = environment(&home, &id)
+                .into_iter()
+                .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+                .collect();
+            let registry = presets::load(&home, &cwd).registry;
+            let account = |provider: &String| {
+                let command = Path::new(provider).file_name()?.to_str()?;
+                let agent = registry.get(provider).or_else(|| registry.by_command(command))?;
+                let env = Launch::new(&agent.preset, false, None).environment(&inherited);
+                agent.preset.account(&env, owner.id())
+            };
+            providers.iter().filter_map(|provider| Some((provider.clone(), account(provider)?))).collect()
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    }
+
+    /// Changes a breaker, in the store and here.
+    async fn change(&self, key: &Key, change: impl Fn(&mut Breaker, &Settings)) {
+        let mut breakers = self.known.lock().await;
+        self.apply(&mut breakers, key, change).await;
+    }
+
+    async fn apply(&self, breakers: &mut Breakers, key: &Key, change: impl Fn(&mut Breaker, &Settings)) {
+        let name = key.name();
+        for _ in 0..TRIES {
+            let version = self.refresh(breakers, key).await;
+            let Some(changed) = breakers.change(key, |breaker, settings| change(breaker, settings)) else {
+                return;
+            };
+            match self.store(key, &changed, version).await {
+                Ok(true) => {
+                    tracing::info!(breaker = name, state = ?changed.state(), "breaker");
+                    return;
+                }
+                Ok(false) => {}
+                Err(error) => return tracing::warn!(breaker = name, %error, "the breaker is not stored"),
+            }
+        }
+    }
+
+    /// Takes in what the store has of a breaker; returns its version.
+    async fn refresh(&self, breakers: &mut Breakers, key: &Key) -> u64 {
+        let name = key.name();
+        match self.shared_store.get(Kind::Breaker, &name).await {
+            Ok(None) => {
+                breakers.learn(key.clone(), Stored::Absent);
+                0
+            }
+            Ok(Some(cell)) => {
+                let read = serde_json::from_value(cell.value);
+                breakers.learn(key.clone(), read.map_or(Stored::Unavailable, Stored::Found));
+                cell.version
+            }
+            Err(error) => {
+                tracing::warn!(breaker = name, %error, "the breaker is not known; what was known holds");
+                breakers.learn(key.clone(), Stored::Unavailable);
+                0
+            }
+        }
+    }
+
+    async fn store(&self, key: &Key, breaker: &Breaker, version: u64) -> Result<bool, SharedError> {
+        let swap = self.shared_store.swap(Kind::Breaker, &key.name(), version, &value(key, breaker)).await?;
+        Ok(matches!(swap, Swap::Done(_)))
+    }
+
+    /// All breakers that the store has.
+    async fn all(&self) -> Result<Vec<(Key, Versioned)>, SharedError> {
+        let found = self.shared_store.list(Kind::Breaker).await?;
+        Ok(found.into_iter().map(|(name, cell)| (key_of(&name, &cell.value), cell)).collect())
+    }
+
+    /// All providers that something is known of.
+    pub(crate) async fn providers(&self) -> Result<Vec<ProviderInfo>, SharedError> {
+        let mut found = self.all().await?;
+        found.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let read = |cell: Versioned| serde_json::from_value(cell.value).unwrap_or_default();
+        Ok(found.into_iter().map(|(key, cell)| shown(key, read(cell), self.owner.id())).collect())
+    }
+
+    /// What the store that they are kept in guarantees.
+    pub(crate) async fn guarantee(&self) -> Result<Guarantee, SharedError> {
+        self.shared_store.guarantee().await
+    }
+
+    /// A person says that a provider can be used: with every account, or with the one that is named.
+    pub(crate) async fn reset(&self, wanted: Option<&str>) -> Result<(), SharedError> {
+        let is_wanted = |key: &Key| {
+            wanted.is_none_or(|wanted| [key.provider.clone(), key.label()].contains(&wanted.to_owned()))
+        };
+        for (key, _) in self.all().await?.into_iter().filter(|(key, _)| is_wanted(key)) {
+            self.change(&key, |breaker, _| breaker.reset()).await;
+        }
+        Ok(())
+    }
+
+    /// Forgets what other machines had that are not heard of any more, or that have nothing to say.
+    pub(super) async fn forget_old(&self) -> Result<(), SharedError> {
+        for (key, cell) in self.all().await? {
+            let breaker: Breaker = serde_json::from_value(cell.value).unwrap_or_default();
+            let last = breaker.deadline().map(|deadline| deadline.plus(FORGOTTEN));
+            let elsewhere = key.host.as_deref().is_some_and(|host| host != self.owner.id());
+            if elsewhere && last.is_none_or(|last| last < clock::now()) {
+                self.shared_store.remove(Kind::Breaker, &key.name(), cell.version).await?;
+            }
+        }
+        Ok(())
     }
 }
 
 /// A provider with the account that a run uses.
 fn key(record: &RunRecord, provider: &str) -> Key {
     Key::of(provider).with_account(record.accounts.get(provider).cloned())
-}
-
-/// The accounts that a run's agents would use, where they are not the usual ones.
-async fn accounts(shared: &Shared, record: &RunRecord) -> BTreeMap<String, String> {
-    let (shared, id, cwd) = (shared.clone(), record.request.id.clone(), record.cwd());
-    let providers = record.request.agents.clone();
-    let look = move || {
-        let inherited: Vec<(OsString, OsString)> = environment(&shared, &id)
-            .into_iter()
-            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
-            .collect();
-        let registry = presets::load(&shared.home, &cwd).registry;
-        let account = |provider: &String| {
-            let command = Path::new(provider).file_name()?.to_str()?;
-            let agent = registry.get(provider).or_else(|| registry.by_command(command))?;
-            let env = Launch::new(&agent.preset, false, None).environment(&inherited);
-            agent.preset.account(&env, shared.owner.id())
-        };
-        providers.iter().filter_map(|provider| Some((provider.clone(), account(provider)?))).collect()
-    };
-    tokio::task::spawn_blocking(look).await.unwrap_or_default()
-}
-
-/// Changes a breaker, in the store and here.
-async fn change(shared: &Shared, key: &Key, change: impl Fn(&mut Breaker, &Settings)) {
-    let mut breakers = shared.breakers.lock().await;
-    apply(shared, &mut breakers, key, change).await;
-}
-
-async fn apply(
-    shared: &Shared,
-    breakers: &mut Breakers,
-    key: &Key,
-    change: impl Fn(&mut Breaker, &Settings),
-) {
-    let name = key.name();
-    for _ in 0..TRIES {
-        let version = learn(shared, breakers, key).await;
-        let Some(changed) = breakers.change(key, |breaker, settings| change(breaker, settings)) else {
-            return;
-        };
-        match store(shared, key, &changed, version).await {
-            Ok(true) => {
-                tracing::info!(breaker = name, state = ?changed.state(), "breaker");
-                return;
-            }
-            Ok(false) => {}
-            Err(error) => return tracing::warn!(breaker = name, %error, "the breaker is not stored"),
-        }
-    }
-}
-
-/// Takes in what the store has of a breaker; returns its version.
-async fn learn(shared: &Shared, breakers: &mut Breakers, key: &Key) -> u64 {
-    let name = key.name();
-    match shared.common.get(Kind::Breaker, &name).await {
-        Ok(None) => {
-            breakers.learn(key.clone(), Stored::Absent);
-            0
-        }
-        Ok(Some(cell)) => {
-            let read = serde_json::from_value(cell.value);
-            breakers.learn(key.clone(), read.map_or(Stored::Unavailable, Stored::Found));
-            cell.version
-        }
-        Err(error) => {
-            tracing::warn!(breaker = name, %error, "the breaker is not known; what was known holds");
-            breakers.learn(key.clone(), Stored::Unavailable);
-            0
-        }
-    }
-}
-
-async fn store(shared: &Shared, key: &Key, breaker: &Breaker, version: u64) -> Result<bool, SharedError> {
-    let swap = shared.common.swap(Kind::Breaker, &key.name(), version, &value(key, breaker)).await?;
-    Ok(matches!(swap, Swap::Done(_)))
 }
 
 /// A breaker for the store, with who it is for.
@@ -210,20 +273,6 @@ fn key_of(name: &str, value: &Value) -> Key {
     said.filter(|key| key.name() == name).unwrap_or_else(|| Key::of(name))
 }
 
-/// All breakers that the store has.
-async fn all(shared: &Shared) -> Result<Vec<(Key, Versioned)>, SharedError> {
-    let found = shared.common.list(Kind::Breaker).await?;
-    Ok(found.into_iter().map(|(name, cell)| (key_of(&name, &cell.value), cell)).collect())
-}
-
-/// All providers that something is known of.
-pub(crate) async fn providers(shared: &Shared) -> Result<Vec<ProviderInfo>, SharedError> {
-    let mut found = all(shared).await?;
-    found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let read = |cell: Versioned| serde_json::from_value(cell.value).unwrap_or_default();
-    Ok(found.into_iter().map(|(key, cell)| shown(key, read(cell), shared.owner.id())).collect())
-}
-
 fn shown(key: Key, breaker: Breaker, here: &str) -> ProviderInfo {
     let (state, reason, until, rung) = match breaker.state() {
         State::Closed => ("closed", None, None, 0),
@@ -239,28 +288,4 @@ fn shown(key: Key, breaker: Breaker, here: &str) -> ProviderInfo {
         until: until.map(clock::shown),
         rung,
     }
-}
-
-/// A person says that a provider can be used: with every account, or with the one that is named.
-pub(crate) async fn reset(shared: &Shared, wanted: Option<&str>) -> Result<(), SharedError> {
-    let is_wanted = |key: &Key| {
-        wanted.is_none_or(|wanted| [key.provider.clone(), key.label()].contains(&wanted.to_owned()))
-    };
-    for (key, _) in all(shared).await?.into_iter().filter(|(key, _)| is_wanted(key)) {
-        change(shared, &key, |breaker, _| breaker.reset()).await;
-    }
-    Ok(())
-}
-
-/// Forgets what other machines had that are not heard of any more, or that have nothing to say.
-pub(super) async fn forget_old(shared: &Shared) -> Result<(), SharedError> {
-    for (key, cell) in all(shared).await? {
-        let breaker: Breaker = serde_json::from_value(cell.value).unwrap_or_default();
-        let last = breaker.deadline().map(|deadline| deadline.plus(FORGOTTEN));
-        let elsewhere = key.host.as_deref().is_some_and(|host| host != shared.owner.id());
-        if elsewhere && last.is_none_or(|last| last < clock::now()) {
-            shared.common.remove(Kind::Breaker, &key.name(), cell.version).await?;
-        }
-    }
-    Ok(())
 }

@@ -7,6 +7,7 @@
 mod proposal;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_core::run::HelperAnswer;
@@ -14,9 +15,19 @@ use ostler_protocol::OsText;
 use ostler_work::Keep;
 use ostler_work::sandbox::{CopyLimits, Sandbox, SandboxError, SandboxLimits};
 
+use super::breakers::ProviderBreakers;
 use super::record::exclude;
-use crate::registry::Shared;
+use crate::home::Home;
 use proposal::Proposal;
+
+/// What it takes to ask a helper.
+#[derive(Debug, Clone)]
+pub(super) struct Helpers {
+    pub(super) home: Arc<Home>,
+    /// The program that enters the sandbox.
+    pub(super) executable: Arc<Path>,
+    pub(super) breakers: ProviderBreakers,
+}
 
 /// What a helper is asked.
 pub(super) struct Question {
@@ -35,11 +46,11 @@ pub(super) struct Question {
 }
 
 /// Asks a helper, and runs what it proposes where that can do no harm. Dropped, it ends what it began.
-pub(super) async fn ask(shared: &Shared, cwd: &Path, question: Question) -> Result<HelperAnswer, String> {
-    let sandbox = sandbox(shared, cwd);
+pub(super) async fn ask(helpers: &Helpers, cwd: &Path, question: Question) -> Result<HelperAnswer, String> {
+    let sandbox = sandbox(helpers, cwd);
     let failed = |error: SandboxError| error.to_string();
     let seen = sandbox.copy(cwd).await.map_err(failed)?;
-    let Proposal { by, commands, skipped } = proposal::propose(shared, &seen.tree(), cwd, &question).await?;
+    let Proposal { by, commands, skipped } = proposal::propose(helpers, &seen.tree(), cwd, &question).await?;
     drop(seen);
     let copy = sandbox.copy(cwd).await.map_err(failed)?;
     let mut answer = HelperAnswer { by, skipped, ..HelperAnswer::default() };
@@ -63,16 +74,16 @@ pub(super) async fn ask(shared: &Shared, cwd: &Path, question: Question) -> Resu
     Ok(answer)
 }
 
-fn sandbox(shared: &Shared, cwd: &Path) -> Sandbox {
+fn sandbox(helpers: &Helpers, cwd: &Path) -> Sandbox {
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from).unwrap_or_default();
     Sandbox {
-        launcher: vec![shared.executable.as_os_str().to_owned(), "sandbox-exec".into()],
+        launcher: vec![helpers.executable.as_os_str().to_owned(), "sandbox-exec".into()],
         scratch: std::env::temp_dir(),
         readable: ostler_work::sandbox::tool_dirs(&home),
-        private: vec![home, shared.home.path().to_owned()],
+        private: vec![home, helpers.home.path().to_owned()],
         path: std::env::var_os("PATH").unwrap_or_default(),
         env: Vec::new(),
-        exclude: exclude(shared, cwd),
+        exclude: exclude(&helpers.home, cwd),
         copy_limits: CopyLimits::default(),
         limits: SandboxLimits::default(),
         keep: Keep::default(),

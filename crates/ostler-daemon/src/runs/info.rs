@@ -1,6 +1,6 @@
 //! A run as users see it.
 
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use ostler_core::run::{GiveUp, HelperRecord, Inquiry, Outcome, Phase, Run, Stage};
 use ostler_protocol::RunInfo;
 
@@ -101,6 +101,6 @@ fn next_probe(outcome: &Outcome) -> String {
     })
 }
 
-fn time(at: Timestamp) -> String {
+fn time(at: Wall) -> String {
     clock::shown(at).strftime("%Y-%m-%d %H:%M:%SZ").to_string()
 }

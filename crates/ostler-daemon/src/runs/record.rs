@@ -7,14 +7,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ostler_core::run::{Act, Context, Phase, Run};
-use ostler_core::{Timestamp, Usage};
+use ostler_core::{Usage, Wall};
 use ostler_hold::create_private;
 use ostler_protocol::{CheckInfo, OsText, PromptInfo, RunRequest};
-use ostler_store::shared::LARGEST;
+use ostler_store::shared::{AnyShared, LARGEST};
 use ostler_work::{Changes, Exclude, Limits, Observed, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::registry::Shared;
+use super::Owner;
+use crate::home::Home;
 use crate::{clock, presets};
 
 /// The record is not larger than this, in bytes of JSON: a store has its limits.
@@ -42,16 +43,16 @@ pub(super) struct RunRecord {
     /// The act of the last prompt that was recorded.
     pub(super) prompted: u32,
     /// When the prompt that the agent has was sent.
-    pub(super) sent: Option<Timestamp>,
-    pub(super) created: Timestamp,
-    pub(super) ended: Option<Timestamp>,
+    pub(super) sent: Option<Wall>,
+    pub(super) created: Wall,
+    pub(super) ended: Option<Wall>,
     /// It has ended, and all that follows from that is done.
     pub(super) settled: bool,
 }
 
 impl RunRecord {
     /// A run that has not begun; its environment is put aside.
-    pub(super) async fn new(mut request: RunRequest, shared: &Shared) -> Result<Self, String> {
+    pub(super) async fn new(mut request: RunRequest, home: &Home, owner: &Owner) -> Result<Self, String> {
         if request.prompt.len() > MAX_PROMPT {
             return Err(format!(
                 "the task is {} bytes long, and {MAX_PROMPT} are allowed; put it into a file and name the file",
@@ -63,7 +64,7 @@ impl RunRecord {
             return Err(format!("there is no directory {}", cwd.display()));
         }
         let env = std::mem::take(&mut request.env);
-        let dir = shared.home.runs().join(&request.id);
+        let dir = home.runs().join(&request.id);
         let write = move || put_environment(&dir, &env);
         let written = tokio::task::spawn_blocking(write).await;
         written
@@ -71,7 +72,7 @@ impl RunRecord {
             .map_err(|error| format!("the run cannot be recorded: {error}"))?;
         Ok(Self {
             run: Run::new(request.prompt.clone(), request.policy.clone()),
-            owner: shared.owner.id().to_owned(),
+            owner: owner.id().to_owned(),
             accounts: BTreeMap::new(),
             request,
             tree: None,
@@ -87,8 +88,8 @@ impl RunRecord {
     }
 
     /// Whether this daemon looks after it. In its own database there is nobody else's.
-    pub(super) fn is_of(&self, shared: &Shared) -> bool {
-        shared.common.is_own() || shared.owner.is(&self.owner)
+    pub(super) fn is_of(&self, owner: &Owner, shared_store: &AnyShared) -> bool {
+        shared_store.is_own() || owner.is(&self.owner)
     }
 
     /// Whether it waits for its turn in a batch.
@@ -154,12 +155,7 @@ impl RunRecord {
     }
 
     pub(super) fn usage(&self) -> Usage {
-        self.spent.values().fold(Usage::default(), |sum, spent| Usage {
-            input: sum.input + spent.input,
-            cached: sum.cached + spent.cached,
-            output: sum.output + spent.output,
-            cost_micros: sum.cost_micros + spent.cost_micros,
-        })
+        self.spent.values().copied().fold(Usage::default(), Usage::plus)
     }
 }
 
@@ -169,8 +165,8 @@ pub(super) fn short(id: &str) -> &str {
 }
 
 /// What agents leave in a tree that is no work of theirs.
-pub(super) fn exclude(shared: &Shared, cwd: &Path) -> Exclude {
-    let registry = presets::load(&shared.home, cwd).registry;
+pub(super) fn exclude(home: &Home, cwd: &Path) -> Exclude {
+    let registry = presets::load(home, cwd).registry;
     let scratch = registry.agents().flat_map(|agent| agent.preset.run.scratch.clone());
     Exclude::new(scratch.chain([".ostler".to_owned()]))
 }
@@ -188,42 +184,36 @@ fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// Looks at the tree, and keeps what was seen under this number.
-pub(super) async fn look(
-    shared: &Shared,
-    id: &str,
-    cwd: &Path,
-    exclude: &Exclude,
-    number: u32,
-) -> Option<u32> {
+pub(super) async fn look(home: &Home, id: &str, cwd: &Path, exclude: &Exclude, number: u32) -> Option<u32> {
     let snapshot = ostler_work::snapshot(cwd, exclude, Limits::default()).await;
     let snapshot =
         snapshot.inspect_err(|error| tracing::warn!(run = id, %error, "the tree is not observed")).ok()?;
-    keep(shared, id, snapshot, number).await
+    keep(home, id, snapshot, number).await
 }
 
 /// Looks at the tree again, and keeps what was seen under this number: what has changed since, if that can be told.
 pub(super) async fn look_again(
-    shared: &Shared,
+    home: &Home,
     id: &str,
     cwd: &Path,
     before: Option<u32>,
     number: u32,
 ) -> (Option<Changes>, Option<u32>) {
-    let exclude = exclude(shared, cwd);
-    let Some(before) = before.and_then(|number| seen(shared, id, number)) else {
-        return (None, look(shared, id, cwd, &exclude, number).await);
+    let exclude = exclude(home, cwd);
+    let Some(before) = before.and_then(|number| seen(home, id, number)) else {
+        return (None, look(home, id, cwd, &exclude, number).await);
     };
     match ostler_work::changes(cwd, &before, &exclude, Limits::default()).await {
-        Ok(Observed { changes, now }) => (Some(changes), keep(shared, id, now, number).await),
+        Ok(Observed { changes, now }) => (Some(changes), keep(home, id, now, number).await),
         Err(error) => {
             tracing::warn!(run = id, %error, "what has changed is not known");
-            (None, look(shared, id, cwd, &exclude, number).await)
+            (None, look(home, id, cwd, &exclude, number).await)
         }
     }
 }
 
-async fn keep(shared: &Shared, id: &str, snapshot: Snapshot, number: u32) -> Option<u32> {
-    let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));
+async fn keep(home: &Home, id: &str, snapshot: Snapshot, number: u32) -> Option<u32> {
+    let file = home.runs().join(id).join(format!("tree-{number}.json"));
     let write = move || put(&file, &serde_json::to_vec(&snapshot)?);
     let written = tokio::task::spawn_blocking(write).await.map_err(std::io::Error::other).flatten();
     match written {
@@ -236,23 +226,23 @@ async fn keep(shared: &Shared, id: &str, snapshot: Snapshot, number: u32) -> Opt
 }
 
 /// What was seen of the tree.
-fn seen(shared: &Shared, id: &str, number: u32) -> Option<Snapshot> {
-    let file = shared.home.runs().join(id).join(format!("tree-{number}.json"));
+fn seen(home: &Home, id: &str, number: u32) -> Option<Snapshot> {
+    let file = home.runs().join(id).join(format!("tree-{number}.json"));
     std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok())
 }
 
 /// Forgets what was seen before.
-pub(super) fn forget_seen(shared: &Shared, id: &str, number: u32) {
-    let _ = std::fs::remove_file(shared.home.runs().join(id).join(format!("tree-{number}.json")));
+pub(super) fn forget_seen(home: &Home, id: &str, number: u32) {
+    let _ = std::fs::remove_file(home.runs().join(id).join(format!("tree-{number}.json")));
 }
 
 /// The environment that a run was asked for in.
-pub(super) fn environment(shared: &Shared, id: &str) -> Vec<(OsText, OsText)> {
-    let file = shared.home.runs().join(id).join("environment.json");
+pub(super) fn environment(home: &Home, id: &str) -> Vec<(OsText, OsText)> {
+    let file = home.runs().join(id).join("environment.json");
     std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
 /// Forgets the environment of a run that has ended.
-pub(super) fn forget_environment(shared: &Shared, id: &str) {
-    let _ = std::fs::remove_dir_all(shared.home.runs().join(id));
+pub(super) fn forget_environment(home: &Home, id: &str) {
+    let _ = std::fs::remove_dir_all(home.runs().join(id));
 }

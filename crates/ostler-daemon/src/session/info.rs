@@ -1,58 +1,11 @@
 //! A session as users see it.
 
 use ostler_core::State;
-use ostler_core::lifecycle::{End, Phase};
-use ostler_protocol::{ExitInfo, MessageInfo, SessionInfo};
+use ostler_protocol::{ExitInfo, MessageInfo, SessionInfo, TerminalInfo};
+use ostler_session::TerminalStatus;
 use ostler_store::{Ending, Message, Session};
 
 use crate::clock::shown;
-
-/// What the phase of a session's life says to a user: state, kind, reasons.
-pub(super) fn describe(phase: &Phase) -> (State, Option<String>, Vec<String>) {
-    let some = |text: &str| Some(text.to_owned());
-    match phase {
-        Phase::Launching => (State::Starting, None, vec!["the program is being started".into()]),
-        Phase::Attaching { attempt: 0 } => {
-            (State::Unknown, some("attaching"), vec!["its holder is being contacted".into()])
-        }
-        Phase::Attaching { .. } | Phase::Unreachable { .. } => {
-            (State::Unknown, some("unreachable"), vec!["its holder lives and does not answer".into()])
-        }
-        Phase::Attached => (State::Unknown, None, vec!["the program runs".into()]),
-        Phase::Ended(end) => {
-            let (kind, reason) = describe_end(end);
-            (State::Exited, some(kind), vec![reason])
-        }
-    }
-}
-
-fn describe_end(end: &End) -> (&'static str, String) {
-    match end {
-        End::Exited { status: Some(status), .. } => ("exited", format!("exit status {status}")),
-        End::Exited { signal, .. } => ("killed", format!("ended by signal {}", signal.unwrap_or(0))),
-        End::Lost => ("lost", "its holder was killed, and its terminal went with it".into()),
-        End::Failed { reason } => ("failed", reason.clone()),
-    }
-}
-
-/// The recorded form of an end; what the exit record adds is filled in by the caller.
-pub(super) fn ending(end: &End, at: ostler_core::Timestamp) -> Ending {
-    let (kind, reason) = describe_end(end);
-    let (status, signal) = match end {
-        End::Exited { status, signal } => (*status, *signal),
-        _ => (None, None),
-    };
-    Ending {
-        kind: kind.into(),
-        status,
-        signal,
-        reason: Some(reason),
-        at,
-        output: 0,
-        cpu_us: 0,
-        max_rss_kib: 0,
-    }
-}
 
 /// A confidence as people want it: two digits.
 pub(super) fn rounded(confidence: f32) -> f64 {
@@ -98,6 +51,46 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
     }
 }
 
+/// A session that is looked after.
+pub(super) fn live(record: &Session, session: &ostler_session::Session) -> SessionInfo {
+    let mut info = from_record(record);
+    info.pid = session.pid();
+    let size = session.screen().size();
+    (info.cols, info.rows) = (size.cols, size.rows);
+    (info.state, info.kind, info.because) = session.described();
+    if session.is_observed() {
+        let verdict = session.observer().detector().verdict();
+        info.confidence = rounded(verdict.confidence);
+        info.until.clone_from(&verdict.until);
+    }
+    info.since = shown(session.since());
+    info.title = session.screen().title().map(str::to_owned);
+    info.output = session.offset();
+    info.waiting = session.waiting();
+    info.holder = session.holder();
+    info.claims = session.claims().and_then(|claims| serde_json::to_value(claims).ok());
+    info.usage = Some(session.usage()).filter(|usage| *usage != ostler_core::Usage::default());
+    info.answering = session.is_answering();
+    if session.missing() > 0 {
+        info.because.push(format!("{} bytes of output were lost", session.missing()));
+    }
+    if let Some(ending) = session.ending() {
+        add_ending(&mut info, ending, session.stop_requested());
+    }
+    info
+}
+
+/// A terminal as users see it.
+pub(super) fn terminal(status: &TerminalStatus) -> TerminalInfo {
+    TerminalInfo {
+        canonical: status.canonical,
+        echo: status.echo,
+        signals: status.signals,
+        foreground: Some(status.foreground).filter(|group| *group > 0),
+        pending: status.pending,
+    }
+}
+
 /// Adds how the session ended.
 pub(super) fn add_ending(info: &mut SessionInfo, ending: &Ending, stopped: bool) {
     info.state = State::Exited;
@@ -126,7 +119,7 @@ pub(super) fn add_ending(info: &mut SessionInfo, ending: &Ending, stopped: bool)
 /// A recorded message as users see it.
 pub(crate) fn message(session: &str, message: &Message) -> MessageInfo {
     #[expect(clippy::cast_precision_loss, reason = "seconds for people")]
-    let seconds = |at: ostler_core::Timestamp| at.0.saturating_sub(message.created.0) as f64 / 1e3;
+    let seconds = |at: ostler_core::Wall| at.0.saturating_sub(message.created.0) as f64 / 1e3;
     MessageInfo {
         id: message.id.clone(),
         session: session.to_owned(),

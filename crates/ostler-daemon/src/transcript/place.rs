@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ostler_agents::transcript::Memory;
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use serde::{Deserialize, Serialize};
 
 use super::tail::{FileId, Position};
@@ -20,7 +20,7 @@ pub struct Place {
     /// The file, if a hook named it. Not trusted.
     pub path: Option<PathBuf>,
     /// When the session was started: older files and records are not its own.
-    pub started: Timestamp,
+    pub started: Wall,
 }
 
 /// How far a transcript was read: small, and kept by the caller, so that nothing is told twice.

@@ -208,5 +208,4 @@ fn fnv(bytes: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "tail_tests.rs"]
 mod tests;

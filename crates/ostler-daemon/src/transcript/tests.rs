@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ostler_agents::transcript::TranscriptSpec;
-use ostler_core::{Fact, Timestamp, Usage};
+use ostler_core::{Fact, Usage, Wall};
 use tokio::time::timeout;
 
 use super::*;
@@ -58,7 +58,7 @@ impl Scene {
             cwd: "/work".into(),
             session: None,
             path: None,
-            started: Timestamp(u64::try_from(now).unwrap() - 1_000),
+            started: Wall(u64::try_from(now).unwrap() - 1_000),
         }
     }
 
@@ -234,8 +234,7 @@ async fn only_files_of_the_session_are_found() {
     scene.append("other.jsonl", &other);
     scene.append("old.jsonl", &line("old"));
     let mut place = scene.place();
-    let mut watcher =
-        scene.watch(Place { started: Timestamp(place.started.0 + 60_000), ..place.clone() }, None);
+    let mut watcher = scene.watch(Place { started: Wall(place.started.0 + 60_000), ..place.clone() }, None);
     settled(&mut watcher).await;
     assert_eq!(watcher.state().path, None, "files from before the session, and of other directories");
     place.session = Some("mine".into());

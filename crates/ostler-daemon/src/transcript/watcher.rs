@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ostler_core::{Fact, Timestamp};
+use ostler_core::{Fact, Wall};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -26,7 +26,7 @@ pub struct Written {
     /// The fact.
     pub fact: Fact,
     /// When it was written down, if that is told.
-    pub at: Option<Timestamp>,
+    pub at: Option<Wall>,
 }
 
 /// What a transcript told.

@@ -41,9 +41,6 @@ hand_on! {
     list(kind: Kind) -> Vec<(String, Versioned)>;
     swap(kind: Kind, name: &str, expected: u64, value: &Value) -> Swap;
     remove(kind: Kind, name: &str, expected: u64) -> Swap;
-    put_attempt(run: &str, number: u32, attempt: &Value) -> ();
-    attempts(run: &str) -> Vec<(u32, Value)>;
-    clear_attempts(run: &str) -> ();
     add_continuity(project: &str, id: &str, record: &Value, most: usize) -> ();
     continuity(project: &str) -> Vec<Value>;
     clear_continuity(project: &str) -> ();

@@ -22,18 +22,6 @@ pub enum SharedError {
     Setup(String),
 }
 
-impl SharedError {
-    /// Whether a change that ended in this error may have happened all the same. To find out, read or repeat it.
-    pub fn may_have_happened(&self) -> bool {
-        matches!(self, Self::Unreachable(_))
-    }
-
-    /// Whether it may pass by itself.
-    pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::Refused(_))
-    }
-}
-
 impl From<StoreError> for SharedError {
     fn from(error: StoreError) -> Self {
         Self::Refused(error.to_string())

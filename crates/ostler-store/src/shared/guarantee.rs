@@ -45,15 +45,6 @@ pub struct Guarantee {
     pub replicated: bool,
 }
 
-impl Guarantee {
-    /// Whether every acknowledged change is still there after the server was killed.
-    pub fn survives_kill(&self) -> bool {
-        matches!(self.durability, Durability::EveryWrite | Durability::EveryWriteButPower)
-            && self.eviction == Eviction::Nothing
-            && !self.replicated
-    }
-}
-
 impl fmt::Display for Guarantee {
     /// A plain sentence or two, with what to do where something is amiss.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -150,21 +150,6 @@ impl SharedStore for RedisShared {
         Ok(done)
     }
 
-    async fn put_attempt(&self, run: &str, number: u32, attempt: &Value) -> Result<(), SharedError> {
-        let key = self.keys.attempts(run);
-        self.ask::<i64>(redis::cmd("HSET").arg(key).arg(number).arg(text_of(attempt)?)).await.map(drop)
-    }
-
-    async fn attempts(&self, run: &str) -> Result<Vec<(u32, Value)>, SharedError> {
-        let found: BTreeMap<u32, String> =
-            self.ask(redis::cmd("HGETALL").arg(self.keys.attempts(run))).await?;
-        found.into_iter().map(|(number, text)| Ok((number, value_of(run, &text)?))).collect()
-    }
-
-    async fn clear_attempts(&self, run: &str) -> Result<(), SharedError> {
-        self.forget(&self.keys.attempts(run)).await
-    }
-
     async fn add_continuity(
         &self,
         project: &str,

@@ -113,35 +113,6 @@ impl SharedStore for StoreHandle {
         outcome(name, done)
     }
 
-    async fn put_attempt(&self, run: &str, number: u32, attempt: &Value) -> Result<(), SharedError> {
-        let (run, text) = (run.to_owned(), text_of(attempt)?);
-        let sql = "INSERT INTO shared_attempts (run, number, value) VALUES (?, ?, ?)
-                   ON CONFLICT DO UPDATE SET value = excluded.value";
-        self.run(move |store| {
-            store.connection.prepare_cached(sql)?.execute(params![run, number, text])?;
-            Ok(())
-        })
-        .await?;
-        Ok(())
-    }
-
-    async fn attempts(&self, run: &str) -> Result<Vec<(u32, Value)>, SharedError> {
-        let wanted = run.to_owned();
-        let found: Vec<(u32, String)> = self
-            .run(move |store| {
-                let sql = "SELECT number, value FROM shared_attempts WHERE run = ? ORDER BY number";
-                let mut statement = store.connection.prepare_cached(sql)?;
-                let rows = statement.query_map([wanted], |row| Ok((row.get(0)?, row.get(1)?)))?;
-                Ok(rows.collect::<rusqlite::Result<_>>()?)
-            })
-            .await?;
-        found.into_iter().map(|(number, text)| Ok((number, value_of(run, &text)?))).collect()
-    }
-
-    async fn clear_attempts(&self, run: &str) -> Result<(), SharedError> {
-        self.change("DELETE FROM shared_attempts WHERE run = ?", [run]).await.map(drop)
-    }
-
     async fn add_continuity(
         &self,
         project: &str,

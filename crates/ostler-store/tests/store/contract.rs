@@ -17,7 +17,6 @@ pub(crate) async fn holds<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>
     values(&*store, &*other).await;
     race(Arc::clone(&store), Arc::clone(&other)).await;
     one_wins(store.clone(), other.clone()).await;
-    attempts(&*store, &*other).await;
     continuity(&*store, &*other).await;
     sizes(&*store).await;
 }
@@ -58,7 +57,6 @@ async fn names<S: SharedStore>(store: &S) {
             Swap::Done(1),
             "{name:?}"
         );
-        store.put_attempt(name, 1, &json!(name)).await.unwrap();
         store.add_continuity(name, name, &json!(name), 5).await.unwrap();
     }
     let listed = store.list(Kind::Breaker).await.unwrap();
@@ -67,9 +65,7 @@ async fn names<S: SharedStore>(store: &S) {
     assert!(listed.is_sorted_by(|(a, _), (b, _)| a < b));
     for (name, cell) in &listed {
         assert_eq!(cell.value, json!(name));
-        assert_eq!(store.attempts(name).await.unwrap(), [(1, json!(name))]);
         assert_eq!(store.continuity(name).await.unwrap(), [json!(name)]);
-        store.clear_attempts(name).await.unwrap();
         store.clear_continuity(name).await.unwrap();
         assert_eq!(store.remove(Kind::Breaker, name, 1).await.unwrap(), Swap::Done(0));
     }
@@ -133,22 +129,6 @@ async fn one_wins<S: SharedStore + 'static>(store: Arc<S>, other: Arc<S>) {
     }
 }
 
-async fn attempts<S: SharedStore>(store: &S, other: &S) {
-    assert_eq!(store.attempts("r").await.unwrap(), []);
-    for number in [10, 2, 1] {
-        store.put_attempt("r", number, &json!({ "status": "running" })).await.unwrap();
-    }
-    store.put_attempt("other", 1, &json!(1)).await.unwrap();
-    other.put_attempt("r", 2, &json!({ "status": "failed" })).await.unwrap();
-    let status = |status: &str| json!({ "status": status });
-    let expected = [(1, status("running")), (2, status("failed")), (10, status("running"))];
-    assert_eq!(store.attempts("r").await.unwrap(), expected);
-    other.clear_attempts("r").await.unwrap();
-    other.clear_attempts("r").await.unwrap();
-    assert_eq!(store.attempts("r").await.unwrap(), []);
-    assert_eq!(store.attempts("other").await.unwrap(), [(1, json!(1))]);
-}
-
 async fn continuity<S: SharedStore>(store: &S, other: &S) {
     assert_eq!(store.continuity("p").await.unwrap(), Vec::<Value>::new());
     for number in 1..=5 {
@@ -174,7 +154,6 @@ async fn sizes<S: SharedStore>(store: &S) {
     let too_large = Value::String("x".repeat(LARGEST - 1));
     for refused in [
         store.swap(Kind::Run, "large", 1, &too_large).await.unwrap_err(),
-        store.put_attempt("large", 1, &too_large).await.unwrap_err(),
         store.add_continuity("large", "x", &too_large, 1).await.unwrap_err(),
     ] {
         assert!(matches!(refused, SharedError::TooLarge(_)), "{refused}");

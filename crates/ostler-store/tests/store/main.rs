@@ -8,7 +8,7 @@ mod server;
 mod shared;
 
 use ostler_core::start_plan::Way;
-use ostler_core::{Proof, Timestamp};
+use ostler_core::{Proof, Wall};
 use ostler_store::{
     Accepted, DeliveryCounts, Ending, Intent, LastWrite, MISSED, MessageState, NewMessage, NewSession,
     PendingContext, Store, StoreError, Terms,
@@ -25,7 +25,7 @@ fn session(id: &str, name: &str) -> NewSession {
         dir: format!("/run/{id}"),
         agent: None,
         agent_version: None,
-        created: Timestamp(1_000),
+        created: Wall(1_000),
     }
 }
 
@@ -39,7 +39,7 @@ fn ending(at: u64) -> Ending {
         status: Some(0),
         signal: None,
         reason: None,
-        at: Timestamp(at),
+        at: Wall(at),
         output: 12,
         cpu_us: 5,
         max_rss_kib: 6,
@@ -48,7 +48,34 @@ fn ending(at: u64) -> Ending {
 
 fn message(id: &str, seq: u64, body: &str) -> NewMessage {
     let terms = Terms::default();
-    NewMessage { session: "s".into(), id: id.into(), seq, body: body.into(), terms, at: Timestamp(2) }
+    NewMessage { session: "s".into(), id: id.into(), seq, body: body.into(), terms, at: Wall(2) }
+}
+
+#[test]
+fn a_batch_is_recorded_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut store = Store::open(&path).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    let before = store.events(None, 0, 100).unwrap().len();
+    let refused = store.batch(|store| {
+        store.add_message(&message("m1", 1, "hello"))?;
+        store.begin_write("s", "m1", &intent("body", 1), Wall(3))?;
+        // The same name again is refused.
+        store.create_session(&session("t", "one"))
+    });
+    assert!(matches!(refused, Err(StoreError::NameTaken(_))), "{refused:?}");
+    assert!(store.message("s", "m1").unwrap().is_none());
+    assert_eq!(store.events(None, 0, 100).unwrap().len(), before);
+    store
+        .batch(|store| {
+            store.add_message(&message("m1", 1, "hello"))?;
+            store.begin_write("s", "m1", &intent("body", 1), Wall(3))
+        })
+        .unwrap();
+    drop(store);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.message("s", "m1").unwrap().unwrap().attempts, 1);
 }
 
 #[test]
@@ -58,9 +85,9 @@ fn a_session_is_what_was_recorded_of_it() {
     let mut store = Store::open(&path).unwrap();
     assert_eq!(store.next_epoch().unwrap(), 1);
     store.create_session(&session("s", "one")).unwrap();
-    store.session_started("s", 42, Timestamp(2_000)).unwrap();
-    store.session_resized("s", 100, 30, Timestamp(2_500)).unwrap();
-    store.stop_requested("s", Timestamp(3_000)).unwrap();
+    store.session_started("s", 42, Wall(2_000)).unwrap();
+    store.session_resized("s", 100, 30, Wall(2_500)).unwrap();
+    store.stop_requested("s", Wall(3_000)).unwrap();
     drop(store);
 
     let mut store = Store::open(&path).unwrap();
@@ -88,7 +115,7 @@ fn a_name_is_unique_among_running_sessions_only() {
     assert!(matches!(store.create_session(&session("b", "one")), Err(StoreError::NameTaken(_))));
     store.session_ended("a", &ending(5)).unwrap();
     assert_eq!(store.find_session("one").unwrap().as_deref(), Some("a"));
-    store.create_session(&NewSession { created: Timestamp(0), ..session("b", "one") }).unwrap();
+    store.create_session(&NewSession { created: Wall(0), ..session("b", "one") }).unwrap();
     assert_eq!(store.find_session("one").unwrap().as_deref(), Some("b"));
     assert_eq!(store.find_session("a").unwrap().as_deref(), Some("a"));
     assert_eq!(store.find_session("two").unwrap(), None);
@@ -110,10 +137,10 @@ fn a_message_is_one_whatever_is_repeated() {
     };
     assert_eq!(open(&store), [1, 2]);
     assert_eq!(store.last_seq("s").unwrap(), 2);
-    store.begin_write("s", "m", &intent("body", 7), Timestamp(3)).unwrap();
-    store.begin_write("s", "m", &intent("body", 7), Timestamp(3)).unwrap();
-    store.prove("s", "m", Proof::Submitted, "hook", true, Timestamp(4)).unwrap();
-    store.give_up("s", "m", MessageState::Failed, "late news", Timestamp(5)).unwrap();
+    store.begin_write("s", "m", &intent("body", 7), Wall(3)).unwrap();
+    store.begin_write("s", "m", &intent("body", 7), Wall(3)).unwrap();
+    store.prove("s", "m", Proof::Submitted, "hook", true, Wall(4)).unwrap();
+    store.give_up("s", "m", MessageState::Failed, "late news", Wall(5)).unwrap();
     let settled = store.message("s", "m").unwrap().unwrap();
     assert_eq!((settled.state, settled.attempts, settled.failure), (MessageState::Delivered, 1, None));
     assert_eq!(settled.evidence, ["hook"]);
@@ -127,24 +154,24 @@ fn every_write_is_known_before_and_after() {
     store.create_session(&session("s", "one")).unwrap();
     store.add_message(&message("m", 3, "hi")).unwrap();
     assert_eq!((store.last_input("s").unwrap(), store.last_write("s", "m").unwrap()), (3, None));
-    store.begin_write("s", "m", &intent("body", 4), Timestamp(1)).unwrap();
+    store.begin_write("s", "m", &intent("body", 4), Wall(1)).unwrap();
     let written = |write: &str, seq, done| LastWrite { seq, write: write.into(), done, echoes: 2 };
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, false)));
     store.end_write("s", 4).unwrap();
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("body", 4, true)));
     let marked = Intent { mark: Some("[9 lines]".into()), ..intent("enter", 5) };
-    store.begin_write("s", "m", &marked, Timestamp(2)).unwrap();
+    store.begin_write("s", "m", &marked, Wall(2)).unwrap();
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("enter", 5, false)));
     assert_eq!(store.message("s", "m").unwrap().unwrap().mark.as_deref(), Some("[9 lines]"));
     let found = store.message("s", "m").unwrap().unwrap();
     assert_eq!((found.attempts, found.enters, store.last_input("s").unwrap()), (1, 1, 5));
-    store.begin_write("s", "m", &intent("raw", 6), Timestamp(2)).unwrap();
+    store.begin_write("s", "m", &intent("raw", 6), Wall(2)).unwrap();
     assert_eq!((store.last_input("s").unwrap(), store.last_prompt_write("s").unwrap()), (6, 5));
     assert_eq!(store.last_raw_write("s").unwrap(), 6);
     store.add_message(&message("n", 7, "ho")).unwrap();
-    store.begin_write("s", "n", &intent("body", 8), Timestamp(3)).unwrap();
+    store.begin_write("s", "n", &intent("body", 8), Wall(3)).unwrap();
     store.end_write("s", 8).unwrap();
-    store.missed("s", "n", Timestamp(4)).unwrap();
+    store.missed("s", "n", Wall(4)).unwrap();
     assert_eq!(store.last_write("s", "n").unwrap(), Some(written(MISSED, 8, true)), "nothing of it is there");
     assert_eq!(store.last_prompt_write("s").unwrap(), 8, "and it was the last all the same");
     assert_eq!(store.last_write("s", "m").unwrap(), Some(written("raw", 6, false)));
@@ -158,21 +185,21 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
     for (id, seq) in [("m", 1), ("n", 2)] {
         let terms = Terms { way: Way::Argument, ..Terms::default() };
         store.add_message(&NewMessage { terms, ..message(id, seq, "hi") }).unwrap();
-        store.give_up("s", id, MessageState::Uncertain, "who knows", Timestamp(2)).unwrap();
+        store.give_up("s", id, MessageState::Uncertain, "who knows", Wall(2)).unwrap();
     }
-    store.prove("s", "m", Proof::Submitted, "hook", true, Timestamp(9)).unwrap();
+    store.prove("s", "m", Proof::Submitted, "hook", true, Wall(9)).unwrap();
     let proven = store.message("s", "m").unwrap().unwrap();
     assert_eq!(
         (proven.state, proven.failure, proven.submitted),
-        (MessageState::Delivered, None, Some(Timestamp(9)))
+        (MessageState::Delivered, None, Some(Wall(9)))
     );
-    assert!(!store.revive("s", "m", 5, Timestamp(10)).unwrap(), "it arrived");
-    store.begin_write("s", "n", &intent("body", 4), Timestamp(3)).unwrap();
+    assert!(!store.revive("s", "m", 5, Wall(10)).unwrap(), "it arrived");
+    store.begin_write("s", "n", &intent("body", 4), Wall(3)).unwrap();
     let typed = |store: &Store| -> Vec<String> {
         store.typed_messages("s", 9).unwrap().into_iter().map(|message| message.id).collect()
     };
     assert_eq!(typed(&store), ["m", "n"], "what was typed and given up is remembered, too");
-    assert!(store.revive("s", "n", 6, Timestamp(10)).unwrap());
+    assert!(store.revive("s", "n", 6, Wall(10)).unwrap());
     assert_eq!(typed(&store), ["m"]);
     let again = store.message("s", "n").unwrap().unwrap();
     assert_eq!((again.state, again.seq, again.attempts, again.failure), (MessageState::Queued, 6, 0, None));
@@ -202,21 +229,21 @@ fn what_is_counted_stays_counted() {
     ] {
         store.add_message(&by(id, seq, way)).unwrap();
     }
-    store.missed("s", "missed", Timestamp(2)).unwrap();
+    store.missed("s", "missed", Wall(2)).unwrap();
     for (id, seq) in [("missed", 6), ("typed", 7), ("failed", 8)] {
-        store.begin_write("s", id, &intent("body", seq), Timestamp(3)).unwrap();
+        store.begin_write("s", id, &intent("body", seq), Wall(3)).unwrap();
         // The next daemon goes on with the same write.
-        store.begin_write("s", id, &intent("body", seq), Timestamp(4)).unwrap();
+        store.begin_write("s", id, &intent("body", seq), Wall(4)).unwrap();
     }
     for id in ["hook", "argument", "missed", "typed"] {
-        store.prove("s", id, Proof::Submitted, "seen", true, Timestamp(9)).unwrap();
+        store.prove("s", id, Proof::Submitted, "seen", true, Wall(9)).unwrap();
     }
     for proof in [Proof::Acknowledged, Proof::Acknowledged] {
-        store.prove("s", "hook", proof, "said", true, Timestamp(10)).unwrap();
+        store.prove("s", "hook", proof, "said", true, Wall(10)).unwrap();
     }
-    store.escalated("s", "failed", "file", "", Timestamp(10)).unwrap();
-    store.escalated("s", "failed", "notification", "", Timestamp(10)).unwrap();
-    store.give_up("s", "failed", MessageState::Failed, "no", Timestamp(11)).unwrap();
+    store.escalated("s", "failed", "file", "", Wall(10)).unwrap();
+    store.escalated("s", "failed", "notification", "", Wall(10)).unwrap();
+    store.give_up("s", "failed", MessageState::Failed, "no", Wall(11)).unwrap();
     let all = store.delivery_counts(None).unwrap();
     let expected = DeliveryCounts {
         sent: 5,
@@ -236,7 +263,7 @@ fn what_is_counted_stays_counted() {
     assert_eq!(all, expected);
     assert_eq!(store.delivery_counts(Some("s")).unwrap(), expected);
     // Tried again, and forgotten: it was all there once.
-    store.revive("s", "failed", 9, Timestamp(12)).unwrap();
+    store.revive("s", "failed", 9, Wall(12)).unwrap();
     assert_eq!(store.delivery_counts(None).unwrap(), DeliveryCounts { waiting: 1, ..expected });
     store.session_ended("s", &ending(20)).unwrap();
     store.forget_ended(0).unwrap();
@@ -279,15 +306,15 @@ fn context_waits_for_its_session_until_it_got_there() {
     let mut store = Store::open(&dir.path().join("db")).unwrap();
     store.create_session(&session("s", "one")).unwrap();
     assert_eq!(store.pending_context("s").unwrap(), []);
-    store.set_pending_context("s", "a", "old", Timestamp(1)).unwrap();
-    store.set_pending_context("s", "a", "new", Timestamp(2)).unwrap();
+    store.set_pending_context("s", "a", "old", Wall(1)).unwrap();
+    store.set_pending_context("s", "a", "new", Wall(2)).unwrap();
     let long = "b".repeat(1 << 20);
-    store.set_pending_context("s", "b", &long, Timestamp(3)).unwrap();
+    store.set_pending_context("s", "b", &long, Wall(3)).unwrap();
     store.put_in_file("s", "b", true).unwrap();
     let waiting = |message: &str, text: &str, at, in_file| PendingContext {
         message: message.into(),
         text: text.into(),
-        at: Timestamp(at),
+        at: Wall(at),
         in_file,
         loaded: None,
         settled: false,
@@ -304,21 +331,21 @@ fn context_waits_for_its_session_until_it_got_there() {
         [waiting("a", "new", 2, false), waiting("b", &long, 3, false)]
     );
     store.end_pending_context("s", "a").unwrap();
-    store.context_loaded("s", 3, Timestamp(7)).unwrap();
-    let loaded = PendingContext { loaded: Some(Timestamp(7)), ..waiting("b", &long, 3, false) };
+    store.context_loaded("s", 3, Wall(7)).unwrap();
+    let loaded = PendingContext { loaded: Some(Wall(7)), ..waiting("b", &long, 3, false) };
     assert_eq!(store.pending_context("s").unwrap(), [loaded]);
     store.end_pending_context("s", "c").unwrap();
     assert_eq!(store.pending_context("s").unwrap(), []);
-    store.set_pending_context("s", "a", "again", Timestamp(8)).unwrap();
+    store.set_pending_context("s", "a", "again", Wall(8)).unwrap();
     store.clear_pending_context("s").unwrap();
     assert_eq!(store.pending_context("s").unwrap(), []);
     // It goes with its session.
-    store.set_pending_context("s", "a", "late", Timestamp(8)).unwrap();
+    store.set_pending_context("s", "a", "late", Wall(8)).unwrap();
     store.session_ended("s", &ending(9)).unwrap();
     assert_eq!(store.ended_in_file().unwrap(), Vec::<String>::new());
     store.forget_ended(0).unwrap();
     assert_eq!(store.pending_context("s").unwrap(), []);
-    assert!(store.set_pending_context("gone", "a", "x", Timestamp(9)).is_err());
+    assert!(store.set_pending_context("gone", "a", "x", Wall(9)).is_err());
 }
 
 #[test]
@@ -331,14 +358,14 @@ fn what_is_in_a_file_is_known_until_it_is_taken_out() {
         known.into_iter().map(|one| (one.message, one.in_file, one.settled)).collect()
     };
     for (message, at) in [("a", 1), ("b", 2), ("c", 3)] {
-        store.set_pending_context("s", message, "text", Timestamp(at)).unwrap();
+        store.set_pending_context("s", message, "text", Wall(at)).unwrap();
         store.put_in_file("s", message, true).unwrap();
     }
     store.end_pending_context("s", "a").unwrap();
     let row = |message: &str, in_file, settled| (message.to_owned(), in_file, settled);
     assert_eq!(known(&store), [row("a", true, true), row("b", true, false), row("c", true, false)]);
     // It is sent again, and does not get there.
-    store.set_pending_context("s", "a", "text", Timestamp(4)).unwrap();
+    store.set_pending_context("s", "a", "text", Wall(4)).unwrap();
     assert_eq!(known(&store), [row("b", true, false), row("c", true, false), row("a", true, false)]);
     store.end_pending_context("s", "a").unwrap();
     store.put_in_file("s", "a", false).unwrap();

@@ -9,6 +9,7 @@ mod check;
 mod escapes;
 mod observe_git;
 mod observe_tree;
+mod process;
 mod sandbox;
 mod standing;
 mod support;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use ostler_work::{GitError, Standing, standing};
 use tempfile::TempDir;
 
@@ -20,7 +20,7 @@ async fn a_work_tree_tells_what_was_done_in_it() {
     project.commit("Begin the work");
     project.write("a", "22");
     project.write("sub/b", "1");
-    let found = standing(root, Some(Timestamp(1))).await.unwrap();
+    let found = standing(root, Some(Wall(1))).await.unwrap();
     assert_eq!(found.files, ["a", "sub/"]);
     assert!(found.commit.as_deref().unwrap().ends_with(" Begin the work"));
     assert_eq!(found.commits, found.commit.into_iter().collect::<Vec<_>>());

@@ -9,10 +9,9 @@ use ostler_agents::choice::Standing;
 use ostler_agents::{Agent, HeadlessCall};
 use ostler_core::breaker::{Key, News, Probes};
 
-use super::super::breakers;
-use super::Question;
+use super::super::breakers::ProviderBreakers;
+use super::{Helpers, Question};
 use crate::errand::{self, Errand};
-use crate::registry::Shared;
 use crate::{choice, clock, presets};
 
 /// Commands of one answer that are run.
@@ -31,12 +30,12 @@ pub(super) struct Proposal {
 
 /// Asks one agent after the other, in `tree`, until one proposes commands.
 pub(super) async fn propose(
-    shared: &Shared,
+    helpers: &Helpers,
     tree: &Path,
     cwd: &Path,
     question: &Question,
 ) -> Result<Proposal, String> {
-    let registry = presets::load(&shared.home, cwd).registry;
+    let registry = presets::load(&helpers.home, cwd).registry;
     let can_be_asked =
         |name: &String| registry.get(name).is_some_and(|agent| agent.preset.headless.is_some());
     let names = match &question.named {
@@ -53,7 +52,7 @@ pub(super) async fn propose(
         let share = u32::try_from(left).unwrap_or(u32::MAX);
         let limit = deadline.since(clock::steady()) / share;
         let asked = match registry.get(name) {
-            Some(agent) => put(shared, agent, &prompt, (tree, cwd), question, limit).await,
+            Some(agent) => put(helpers, agent, &prompt, (tree, cwd), question, limit).await,
             None => Err("no agent is called that".to_owned()),
         };
         match asked {
@@ -66,7 +65,7 @@ pub(super) async fn propose(
 
 /// Asks one agent, if it can be asked: in a copy of the tree, with the programs that the run's agents have.
 async fn put(
-    shared: &Shared,
+    helpers: &Helpers,
     agent: &Agent,
     prompt: &str,
     (tree, cwd): (&Path, &Path),
@@ -81,8 +80,8 @@ async fn put(
         Standing::Installed(program) => program,
         Standing::Missing(reason) | Standing::Wrong { reason, .. } => return Err(reason),
     };
-    let key = Key::of(&agent.name).with_account(agent.preset.account(&env, shared.owner.id()));
-    let probes = admitted(shared, &key).await?;
+    let key = Key::of(&agent.name).with_account(agent.preset.account(&env, helpers.breakers.owner_id()));
+    let probes = admitted(&helpers.breakers, &key).await?;
     let began = clock::now();
     // Closed when nobody waits for the answer any more.
     let (until_closed, _awaited) = io::pipe().map_err(|error| error.to_string())?;
@@ -102,14 +101,14 @@ async fn put(
     let answer = outcome.and_then(|outcome| commands(agent, &outcome));
     if probes.is_some() {
         let news = if answer.is_ok() { News::Succeeded { began } } else { News::Nothing };
-        breakers::tell_of(shared, &key, news, probes).await;
+        helpers.breakers.report_of(&key, news, probes).await;
     }
     answer
 }
 
 /// Whether the provider can be used, and whether that is a probe.
-async fn admitted(shared: &Shared, key: &Key) -> Result<Option<Probes>, String> {
-    match breakers::choose_of(shared, std::slice::from_ref(key), &[], clock::now()).await {
+async fn admitted(breakers: &ProviderBreakers, key: &Key) -> Result<Option<Probes>, String> {
+    match breakers.choose_of(std::slice::from_ref(key), &[], clock::now()).await {
         Ok(choice) => Ok(choice.probe),
         Err(shut) => Err(shut.first().map_or_else(
             || "it cannot be used now".to_owned(),

@@ -1,165 +1,169 @@
 //! What clients ask of a session.
 
-use std::time::Duration;
-
-use ostler_core::detector::Reporter;
-use ostler_core::lifecycle::{self, Phase};
-use ostler_core::{Failure, State};
-use ostler_hold::wire::Request;
-use ostler_protocol::SessionInfo;
-use ostler_screen::Size;
+use ostler_core::Wall;
+use ostler_core::message::{Message, Terms};
+use ostler_core::start_plan::Way;
+use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms, SessionInfo};
+use ostler_session::{Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
 use tokio::sync::oneshot;
 
 use super::Actor;
 use crate::clock;
-use crate::session::{Command, Look, Standing, info};
+use crate::session::{Command, HookCommand, Look, SendCommand, explain, info, store_problem};
 
-/// How long a holder may take to tell about its terminal.
-const INSPECTION: Duration = Duration::from_secs(1);
+/// Somebody who waits for an answer of the session.
+#[derive(Debug)]
+pub(super) enum Reply {
+    /// For a message, or for why there is none.
+    Message(oneshot::Sender<Result<MessageInfo, Problem>>),
+    /// For a message to get that far.
+    Settled(oneshot::Sender<MessageInfo>),
+    /// For the session, its terminal's settings included.
+    Terminal(oneshot::Sender<SessionInfo>),
+    /// A hook, for what it is to print.
+    Hook(oneshot::Sender<Option<String>>),
+}
 
 impl Actor {
     pub(super) async fn on_command(&mut self, command: Command) {
         match command {
             Command::Info(reply) => drop(reply.send(self.info())),
             Command::Inspect(reply) => {
-                self.inspectors.push((clock::steady().plus(INSPECTION), reply));
-                self.request(&Request::Query);
-                if self.link.is_none() {
-                    self.inspected(None);
-                }
+                let ticket = self.ticket(Reply::Terminal(reply));
+                self.ask(Event::Inspect(ticket)).await;
             }
-            Command::Explain(reply) => drop(reply.send(self.explanation())),
-            Command::Standing(reply) => drop(reply.send(self.standing())),
+            Command::Explain(reply) => {
+                drop(reply.send(explain::explanation(&self.session, self.info(), clock::steady())));
+            }
+            Command::AgentStatus(reply) => drop(reply.send(self.session.agent_status())),
             Command::Look(reply) => {
                 let look = Look {
                     info: self.info(),
-                    restore: self.output.screen.to_restore(),
-                    offset: self.output.offset,
-                    missing: self.output.missing,
+                    restore: self.session.screen().to_restore(),
+                    offset: self.session.offset(),
+                    missing: self.session.missing(),
                 };
                 drop(reply.send(look));
             }
             Command::Send(command) => self.on_send(*command).await,
             Command::Message { id, answer } => {
-                let open = self.deliveries.find(&id).map(|open| self.shown(&open.message));
-                drop(answer.send(open));
+                let shown = match self.session.message(&id) {
+                    Some(view) => Some(self.shown(view).await),
+                    None => None,
+                };
+                drop(answer.send(shown));
             }
-            Command::Await { id, wait, answer } => self.on_await(id, wait, answer).await,
-            Command::RetryMessage { id, answer } => drop(answer.send(self.retry_message(&id).await)),
-            Command::DropMessage { id, answer } => drop(answer.send(self.drop_message(&id).await)),
-            Command::Acknowledge { id, answer } => {
-                drop(answer.send(self.acknowledged(&id, "command: ostler ack").await));
-                self.deliver(None).await;
+            Command::Await { id, wait: wants, answer } => {
+                // If there is none, the answer's sender is dropped.
+                if let Ok((stored, _)) = self.stored(&id).await {
+                    let ticket = self.ticket(Reply::Settled(answer));
+                    self.ask(Event::Await { stored: Box::new(stored), wants, ticket }).await;
+                }
             }
-            Command::Keys(bytes) => self.on_keys(&bytes).await,
-            Command::Viewer { viewer, size } => {
-                self.viewers.insert(viewer, size);
-                self.fit_viewers().await;
-            }
-            Command::ViewerGone { viewer } => {
-                self.viewers.remove(&viewer);
-                self.fit_viewers().await;
-            }
+            Command::RetryMessage { id, answer } => match self.stored(&id).await {
+                Ok((stored, body)) => {
+                    let ticket = self.ticket(Reply::Message(answer));
+                    self.ask(Event::Retry { stored: Box::new(stored), body, ticket }).await;
+                }
+                Err(problem) => drop(answer.send(Err(problem))),
+            },
+            Command::DropMessage { id, answer } => match self.stored(&id).await {
+                Ok((stored, _)) => {
+                    let ticket = self.ticket(Reply::Message(answer));
+                    self.ask(Event::Drop { stored: Box::new(stored), ticket }).await;
+                }
+                Err(problem) => drop(answer.send(Err(problem))),
+            },
+            Command::Acknowledge { id, answer } => match self.stored(&id).await {
+                Ok((stored, _)) => {
+                    let ticket = self.ticket(Reply::Message(answer));
+                    self.ask(Event::Acknowledge { stored: Box::new(stored), ticket }).await;
+                }
+                Err(problem) => drop(answer.send(Err(problem))),
+            },
+            Command::Keys(bytes) => self.ask(Event::Keys(bytes)).await,
+            Command::Viewer { viewer, size } => self.ask(Event::Viewer { viewer, size }).await,
+            Command::ViewerGone { viewer } => self.ask(Event::ViewerGone { viewer }).await,
             Command::Hook(report) => self.on_hook(*report).await,
-            Command::Stop { grace_ms, done } => self.on_stop(grace_ms, done).await,
+            Command::Stop { grace_ms, done } => {
+                self.stoppers.push(done);
+                self.ask(Event::Stop { grace_ms }).await;
+            }
             Command::Park(done) => {
-                self.output.picture(clock::steady());
+                self.ask(Event::Park).await;
                 let _ = done.send(());
             }
         }
     }
 
-    pub(super) async fn on_stop(&mut self, grace_ms: u32, done: oneshot::Sender<()>) {
-        self.stoppers.push(done);
-        self.grace_ms = grace_ms;
-        if !self.record.stop_requested {
-            self.record.stop_requested = true;
-            let (id, at) = (self.record.start.id.clone(), clock::now());
-            let recorded = self.shared.store.run(move |store| store.stop_requested(&id, at)).await;
-            // A person who wants a program gone wants it gone on a full disk too.
-            self.log_store(&recorded);
-        }
-        self.live(lifecycle::Event::StopRequested).await;
+    async fn ask(&mut self, command: Event) {
+        self.hand(SessionEvent::Command(command)).await;
     }
 
-    /// The terminal is as large as the smallest terminal of those who type in it.
-    pub(super) async fn fit_viewers(&mut self) {
-        let Some(size) = self
-            .viewers
-            .values()
-            .copied()
-            .reduce(|a, b| Size::clamped(a.cols.min(b.cols), a.rows.min(b.rows)))
-        else {
-            return;
+    fn ticket(&mut self, reply: Reply) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.replies.insert(ticket, reply);
+        ticket
+    }
+
+    async fn on_send(&mut self, command: SendCommand) {
+        let SendCommand { id, body, terms, wait, queued, settled } = command;
+        let (session, wanted) = (self.record.start.id.clone(), id.clone());
+        let known = self.services.store.run(move |store| {
+            let body = store.message_body(&session, &wanted)?;
+            Ok(store.message(&session, &wanted)?.zip(body))
+        });
+        let known = match known.await {
+            Ok(known) => known.map(|(message, known)| {
+                let same = known == body && message.terms.raw == terms.raw;
+                (message, same)
+            }),
+            Err(error) => return drop(queued.send(Err(store_problem(&error)))),
         };
-        if size == self.output.screen.size() {
-            return;
-        }
-        let (id, at) = (self.record.start.id.clone(), clock::now());
-        let recorded =
-            self.shared.store.run(move |store| store.session_resized(&id, size.cols, size.rows, at)).await;
-        self.log_store(&recorded);
-        (self.record.start.cols, self.record.start.rows) = (size.cols, size.rows);
-        self.request(&Request::Resize { cols: size.cols, rows: size.rows });
-        self.output.screen.resize(size);
-        self.size.send_replace(size);
+        let queued = self.ticket(Reply::Message(queued));
+        let waiter = self.ticket(Reply::Settled(settled));
+        let send = Send {
+            id,
+            body,
+            terms: agreed(terms),
+            known,
+            queued: Some(queued),
+            waiter: Some((wait, waiter)),
+        };
+        self.ask(Event::Send(Box::new(send))).await;
     }
 
-    /// What the agent is doing, for decisions.
-    fn standing(&self) -> Standing {
-        let (state, kind, _) = self.described();
-        let detector = self.observer.detector();
-        let verdict = detector.verdict();
-        let [(_, hooks), (_, transcript)] = detector.records();
-        // Each may know it more exactly than the other, and the screen than both.
-        let on_screen = verdict.kind.as_deref().and_then(Failure::named);
-        let said = [
-            hooks.failed.map(|failed| (Reporter::Hook, failed.what)),
-            transcript.failed.map(|failed| (Reporter::Transcript, failed.what)),
-            on_screen.filter(|_| state == State::Error).map(|failure| (Reporter::Screen, failure)),
-        ];
-        let failed = said
-            .into_iter()
-            .flatten()
-            .reduce(|told, other| if told.1.or_rather(other.1) == told.1 { told } else { other });
-        let ending = self.record.ending.as_ref().or(self.unrecorded.as_ref());
-        Standing {
-            state,
-            kind,
-            opaque: self.is_opaque(),
-            until: verdict.until.clone(),
-            since: self.since,
-            confidence: verdict.confidence,
-            failed,
-            asks: self.conversation.told.asks(),
-            retrying: detector.retrying(),
-            exit: ending.map(|ending| (ending.status, ending.signal)),
-            usage: self.conversation.usage,
-        }
+    async fn on_hook(&mut self, report: HookCommand) {
+        let HookCommand { claim, id, agent, event, payload, at, print } = report;
+        let (session, bytes) = (&self.record.start.name, payload.len());
+        tracing::debug!(%session, id, agent, event, bytes, at = at.0, "a hook reports");
+        let wants_context = print.is_some();
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.claims.insert(ticket, (claim, event.clone()));
+        self.replies.extend(print.map(|print| (ticket, Reply::Hook(print))));
+        self.hand(SessionEvent::Hook(HookReport { ticket, agent, event, payload, wants_context })).await;
+    }
+
+    /// A recorded message, and what it says.
+    async fn stored(&self, id: &str) -> Result<(Message, Vec<u8>), Problem> {
+        let (session, wanted) = (self.record.start.id.clone(), id.to_owned());
+        let found = self.services.store.run(move |store| {
+            Ok(store.message(&session, &wanted)?.zip(store.message_body(&session, &wanted)?))
+        });
+        let missing = || Problem::new(ErrorKind::NotFound, format!("there is no message {id:?}"));
+        found.await.map_err(|error| store_problem(&error))?.ok_or_else(missing)
     }
 
     pub(super) fn info(&self) -> SessionInfo {
-        let mut info = info::from_record(&self.record);
-        (info.state, info.kind, info.because) = self.described();
-        if matches!(self.lifecycle.phase(), Phase::Attached) {
-            let verdict = self.observer.detector().verdict();
-            info.confidence = info::rounded(verdict.confidence);
-            info.until.clone_from(&verdict.until);
-        }
-        info.since = clock::shown(self.since);
-        info.title = self.output.screen.title().map(str::to_owned);
-        info.output = self.output.offset;
-        info.waiting = self.deliveries.open.len();
-        info.holder = self.holder_pid;
-        info.claims = self.output.claims.as_ref().and_then(|claims| serde_json::to_value(claims).ok());
-        info.usage = Some(self.conversation.usage).filter(|usage| *usage != ostler_core::Usage::default());
-        info.answering = self.is_answering();
-        if self.output.missing > 0 {
-            info.because.push(format!("{} bytes of output were lost", self.output.missing));
-        }
-        if let Some(ending) = self.record.ending.as_ref().or(self.unrecorded.as_ref()) {
-            info::add_ending(&mut info, ending, self.record.stop_requested);
-        }
-        info
+        info::live(&self.record, &self.session)
     }
+}
+
+fn agreed(terms: SendTerms) -> Terms {
+    let SendTerms { raw, sender, priority, mode, ack, command, expires_ms } = terms;
+    let way = Way::Message;
+    let expires = expires_ms.map(|ms| Wall(clock::now().0.saturating_add(ms)));
+    Terms { raw, sender, priority, mode, ack, expires, way, command }
 }

@@ -28,10 +28,6 @@ impl Keys {
         format!("{{{}:{}s}}", self.prefix, kind.as_str())
     }
 
-    pub(super) fn attempts(&self, run: &str) -> String {
-        self.tag("run", run) + ":attempts"
-    }
-
     pub(super) fn continuity(&self, project: &str) -> String {
         self.tag("continuity", project)
     }
@@ -58,7 +54,6 @@ mod tests {
     fn keys_have_one_tag_whatever_the_name() {
         let keys = Keys::new("ostler");
         assert_eq!(keys.cell(Kind::Breaker, "one"), "{ostler:breaker:one}");
-        assert_eq!(keys.attempts("r1"), "{ostler:run:r1}:attempts");
         assert_eq!(keys.index(Kind::Run), "{ostler:runs}");
         assert_eq!(keys.continuity("/a b/{x}:%"), "{ostler:continuity:/a%20b/%7Bx%7D%3A%25}");
         assert_eq!(keys.continuity(""), "{ostler:continuity:}");

@@ -1,0 +1,97 @@
+//! What clients ask about sessions.
+
+use ostler_core::State;
+use ostler_protocol::{Explanation, Problem, SessionInfo, StartRequest};
+use ostler_store::StoreHandle;
+
+use super::metrics::deliveries_of;
+use crate::session::{Command, ended_info, store_problem};
+use crate::sessions::{Found, Sessions};
+use crate::start::Starter;
+
+/// Starts a program in a session, once: the same request again finds the session.
+pub(crate) async fn start(starter: &Starter, request: StartRequest) -> Result<SessionInfo, Problem> {
+    starter.start(request).await
+}
+
+/// Ends a session's whole process tree; returns when it is gone.
+pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
+    crate::stop::stop(sessions, name, grace_ms).await
+}
+
+/// Lists sessions, oldest first; with `all`, those that have ended too.
+pub(crate) async fn list(
+    sessions: &Sessions,
+    store: &StoreHandle,
+    all: bool,
+) -> Result<Vec<SessionInfo>, Problem> {
+    let mut found = Vec::new();
+    for handle in sessions.all() {
+        if let Ok(info) = handle.ask(Command::Info).await {
+            found.push(info);
+        }
+    }
+    if all {
+        let recorded =
+            store.run(|store| store.sessions(true)).await.map_err(|error| store_problem(&error))?;
+        let ended = recorded.iter().filter(|session| session.ending.is_some()).map(ended_info);
+        let live: Vec<String> = found.iter().map(|session| session.id.clone()).collect();
+        found.extend(ended.filter(|session| !live.contains(&session.id)));
+    }
+    found.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
+    Ok(found)
+}
+
+/// Shows one session.
+pub(crate) async fn status(
+    sessions: &Sessions,
+    store: &StoreHandle,
+    name: &str,
+) -> Result<SessionInfo, Problem> {
+    let mut info = match sessions.find(name).await? {
+        Found::Live(handle) => match handle.ask(Command::Inspect).await {
+            Ok(info) => info,
+            Err(_) => sessions.recorded_info(&handle.id).await?,
+        },
+        Found::Ended(session) => ended_info(&session),
+    };
+    info.deliveries = deliveries_of(store, &info.id).await;
+    Ok(info)
+}
+
+/// Explains why a session is in its state.
+pub(crate) async fn explain(sessions: &Sessions, name: &str) -> Result<Explanation, Problem> {
+    let ended = |session| Explanation { session, signals: Vec::new(), rules: Vec::new(), files: Vec::new() };
+    match sessions.find(name).await? {
+        Found::Live(handle) => match handle.ask(Command::Explain).await {
+            Ok(explanation) => Ok(explanation),
+            Err(_) => sessions.recorded_info(&handle.id).await.map(ended),
+        },
+        Found::Ended(session) => Ok(ended(ended_info(&session))),
+    }
+}
+
+/// Waits until a session is in one of these states, or can no longer be.
+pub(crate) async fn wait(
+    sessions: &Sessions,
+    store: &StoreHandle,
+    name: &str,
+    states: &[State],
+) -> Result<SessionInfo, Problem> {
+    let handle = match sessions.find(name).await? {
+        Found::Live(handle) => handle,
+        Found::Ended(session) => return Ok(ended_info(&session)),
+    };
+    let mut state = handle.state.clone();
+    let wanted = |state: State| states.contains(&state) || state == State::Exited;
+    loop {
+        // An actor that ends drops its side, and an ended session is no longer waited for.
+        let ended = state.wait_for(|state| wanted(*state)).await.is_err();
+        let found = status(sessions, store, &handle.id).await;
+        // It may have been so for a moment only, and is something else by the time it is asked.
+        if ended || found.as_ref().map_or(true, |info| wanted(info.state)) {
+            return found;
+        }
+        let _ = state.changed().await;
+    }
+}

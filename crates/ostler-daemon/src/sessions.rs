@@ -1,0 +1,134 @@
+//! All sessions: their actors, and finding the one that a user means.
+
+use std::time::Duration;
+
+use ostler_protocol::{Code, ErrorKind, Problem, SessionInfo};
+use ostler_store::{Session, StoreHandle};
+
+use crate::session::{Actor, Handles, Origin, Services, SessionHandle, ended_info, mailbox, store_problem};
+
+/// Pause before a failed actor is replaced, so that a defect that strikes at once does not spin.
+const AFTER_A_DEFECT: Duration = Duration::from_secs(1);
+
+/// All sessions.
+#[derive(Debug, Clone)]
+pub(crate) struct Sessions {
+    /// What each actor gets.
+    services: Services,
+}
+
+/// A session that a user named.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// It has an actor.
+    Live(SessionHandle),
+    /// It has ended.
+    Ended(Box<Session>),
+}
+
+impl Found {
+    /// The id of the session.
+    pub(crate) fn into_id(self) -> String {
+        match self {
+            Self::Live(handle) => handle.id,
+            Self::Ended(session) => session.start.id,
+        }
+    }
+}
+
+impl Sessions {
+    pub(crate) fn new(services: Services) -> Self {
+        Self { services }
+    }
+
+    fn handles(&self) -> &Handles {
+        &self.services.sessions
+    }
+
+    fn store(&self) -> &StoreHandle {
+        &self.services.store
+    }
+
+    /// The session with this id, if it has an actor.
+    pub(crate) fn get(&self, id: &str) -> Option<SessionHandle> {
+        self.handles().get(id)
+    }
+
+    /// All sessions that have an actor.
+    pub(crate) fn all(&self) -> Vec<SessionHandle> {
+        self.handles().all()
+    }
+
+    /// Starts an actor for a session.
+    pub(crate) fn spawn_actor(&self, record: Session, origin: Origin) -> SessionHandle {
+        let (mailbox, handle) = mailbox(&self.services, &record);
+        self.handles().insert(handle.clone());
+        let (sessions, id) = (self.clone(), handle.id.clone());
+        let task = tokio::spawn(Actor::run(self.services.clone(), record, origin, mailbox));
+        tokio::spawn(async move {
+            if task.await.is_err() {
+                sessions.replace_actor(&id).await;
+            }
+        });
+        handle
+    }
+
+    /// Starts another actor for a session whose actor failed, as a new daemon would.
+    async fn replace_actor(&self, id: &str) {
+        tracing::error!(session = id, "the session's actor failed; another one takes over");
+        self.handles().remove(id);
+        tokio::time::sleep(AFTER_A_DEFECT).await;
+        let wanted = id.to_owned();
+        match self.store().run(move |store| store.session(&wanted)).await {
+            Ok(Some(record)) if record.ending.is_none() => drop(self.spawn_actor(record, Origin::Recovered)),
+            Ok(_) => {}
+            Err(error) => tracing::error!(session = id, %error, "the session is left alone"),
+        }
+    }
+
+    /// Finds the session a user means by a name or an id.
+    pub(crate) async fn find(&self, name: &str) -> Result<Found, Problem> {
+        if let Some(handle) = self.handles().named(name) {
+            return Ok(Found::Live(handle));
+        }
+        let wanted = name.to_owned();
+        let found = self
+            .store()
+            .run(move |store| match store.find_session(&wanted)? {
+                Some(id) => store.session(&id),
+                None => Ok(None),
+            })
+            .await
+            .map_err(|error| store_problem(&error))?;
+        match found {
+            Some(session) => match self.get(&session.start.id) {
+                Some(handle) => Ok(Found::Live(handle)),
+                None if session.ending.is_some() => Ok(Found::Ended(Box::new(session))),
+                None => Err(Problem::new(ErrorKind::Failed, format!("session {name:?} is being recovered"))
+                    .code(Code::SessionRecovering)
+                    .about("session", name)
+                    .hint("try again in a moment")),
+            },
+            None => Err(Problem::new(ErrorKind::NotFound, format!("there is no session called {name:?}"))
+                .code(Code::SessionNotFound)
+                .about("session", name)),
+        }
+    }
+
+    /// The record of a session, whether it has an actor or not.
+    pub(crate) async fn record(&self, id: &str) -> Result<Option<Session>, Problem> {
+        let id = id.to_owned();
+        self.store().run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))
+    }
+
+    /// The record of a session that must have one.
+    pub(crate) async fn existing_record(&self, id: &str) -> Result<Session, Problem> {
+        let missing = || Problem::new(ErrorKind::Internal, "the session has no record");
+        self.record(id).await?.ok_or_else(missing)
+    }
+
+    /// A session as the record has it.
+    pub(crate) async fn recorded_info(&self, id: &str) -> Result<SessionInfo, Problem> {
+        Ok(ended_info(&self.existing_record(id).await?))
+    }
+}
