@@ -277,5 +277,4 @@ fn one_line(text: &str, longest: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "context_tests.rs"]
 mod tests;

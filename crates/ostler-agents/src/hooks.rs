@@ -15,11 +15,7 @@ mod decode;
 mod json_text;
 mod meaning;
 mod merge;
-#[cfg(test)]
-mod merge_tests;
 mod own_file;
-#[cfg(test)]
-mod preset_tests;
 mod render;
 mod salvage;
 mod session;
@@ -32,3 +28,6 @@ pub use meaning::{Meaning, MeaningError};
 pub use merge::{Found, MergeError, Removed, by_hand, inspect, install, remove};
 pub use session::{SessionHooks, context_output, session_hooks};
 pub use spec::{EventSpec, Format, HookSpec, SessionWay, TrustSpec};
+
+#[cfg(test)]
+mod tests;

@@ -237,5 +237,4 @@ fn harmless(body: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "instructions_tests.rs"]
 mod tests;

@@ -156,5 +156,4 @@ pub(crate) fn merge(below: &mut Table, above: &Table) {
 }
 
 #[cfg(test)]
-#[path = "layer_tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_core::detector::{Action, Claim, Detector, Event, Expectations, Memory, Settings};
-use ostler_core::{Asking, Timestamp};
+use ostler_core::{Asking, Steady};
 use ostler_screen::{BlockKind, ProgramState, ProgramStatus, Screen, Signal};
 
 use crate::{Agent, Composer, Reader, RuleBook, Timing};
@@ -26,15 +26,15 @@ pub struct Observer {
 /// Output that was not looked at.
 #[derive(Debug, Clone, Copy)]
 struct Drawn {
-    first: Timestamp,
-    last: Timestamp,
+    first: Steady,
+    last: Steady,
     /// The program says that its frame is not complete.
     unfinished: bool,
 }
 
 impl Drawn {
     /// When to look: at the end of a frame, or when it takes too long.
-    fn due(self) -> Timestamp {
+    fn due(self) -> Steady {
         let limit = self.first.plus(FRAME_LIMIT);
         if self.unfinished { limit } else { limit.min(self.last.plus(FRAME_PAUSE)) }
     }
@@ -47,7 +47,7 @@ impl Observer {
         settings: Settings,
         expectations: Expectations,
         memory: Option<Memory>,
-        now: Timestamp,
+        now: Steady,
     ) -> Self {
         let detector = match memory {
             Some(memory) => Detector::recovered(settings, expectations, memory, now),
@@ -82,7 +82,7 @@ impl Observer {
         book: Arc<RuleBook>,
         settings: Settings,
         expectations: Expectations,
-        now: Timestamp,
+        now: Steady,
     ) {
         self.reader = Reader::new(book);
         self.detector.configure(settings, expectations);
@@ -90,7 +90,7 @@ impl Observer {
     }
 
     /// Takes in what the output said beside the picture, which is on the screen already.
-    pub fn output(&mut self, screen: &mut Screen, signals: &[Signal], now: Timestamp) -> Vec<Action> {
+    pub fn output(&mut self, screen: &mut Screen, signals: &[Signal], now: Steady) -> Vec<Action> {
         let first = self.drawn.map_or(now, |drawn| drawn.first);
         self.drawn = Some(Drawn { first, last: now, unfinished: screen.modes().synchronized });
         let mut actions = self.detector.handle(Event::Output, now);
@@ -105,23 +105,23 @@ impl Observer {
     }
 
     /// Takes in what does not come with the output.
-    pub fn event(&mut self, event: Event, now: Timestamp) -> Vec<Action> {
+    pub fn event(&mut self, event: Event, now: Steady) -> Vec<Action> {
         self.detector.handle(event, now)
     }
 
     /// When to come back with [`Observer::tick`].
-    pub fn deadline(&self) -> Option<Timestamp> {
+    pub fn deadline(&self) -> Option<Steady> {
         [self.drawn.map(Drawn::due), self.detector.deadline()].into_iter().flatten().min()
     }
 
     /// Does what is due.
-    pub fn tick(&mut self, screen: &mut Screen, now: Timestamp) -> Vec<Action> {
+    pub fn tick(&mut self, screen: &mut Screen, now: Steady) -> Vec<Action> {
         let mut actions = self.look_if_due(screen, now);
         actions.extend(self.detector.handle(Event::Tick, now));
         actions
     }
 
-    fn look_if_due(&mut self, screen: &mut Screen, now: Timestamp) -> Vec<Action> {
+    fn look_if_due(&mut self, screen: &mut Screen, now: Steady) -> Vec<Action> {
         if self.drawn.is_none_or(|drawn| now < drawn.due()) {
             return Vec::new();
         }
@@ -182,5 +182,4 @@ pub fn settings_for(agent: &Agent, base: Settings) -> Settings {
 }
 
 #[cfg(test)]
-#[path = "observer_tests.rs"]
 mod tests;

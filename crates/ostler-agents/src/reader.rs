@@ -353,5 +353,4 @@ impl Iterator for Rows<'_> {
 }
 
 #[cfg(test)]
-#[path = "reader_tests.rs"]
 mod tests;

@@ -92,5 +92,4 @@ impl fmt::Display for Region {
 }
 
 #[cfg(test)]
-#[path = "region_tests.rs"]
 mod tests;

@@ -245,5 +245,4 @@ pub struct Capability {
 }
 
 #[cfg(test)]
-#[path = "registry_tests.rs"]
 mod tests;

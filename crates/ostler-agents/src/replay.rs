@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_core::Timestamp;
+use ostler_core::Steady;
 use ostler_core::detector::{Action, Event, Expectations, Settings, Verdict};
 use ostler_screen::asciicast::{EventKind, Recording};
 use ostler_screen::{Screen, Size};
@@ -11,7 +11,7 @@ use ostler_screen::{Screen, Size};
 use crate::{Observer, RuleBook};
 
 /// The recording begins here; a detector knows no moment before it.
-const ZERO: Timestamp = Timestamp(1_000_000);
+const ZERO: Steady = Steady(1_000_000);
 
 /// How long a recording goes on in silence behind its last event.
 const AFTERWARDS: Duration = Duration::from_mins(1);
@@ -57,14 +57,14 @@ struct Player {
 
 impl Player {
     /// Lets time pass: everything that falls due before `now` happens in its moment.
-    fn run_until(&mut self, now: Timestamp) {
+    fn run_until(&mut self, now: Steady) {
         while let Some(due) = self.observer.deadline().filter(|due| *due <= now) {
             let actions = self.observer.tick(&mut self.screen, due);
             self.perform(&actions, due);
         }
     }
 
-    fn play(&mut self, kind: &EventKind, now: Timestamp) {
+    fn play(&mut self, kind: &EventKind, now: Steady) {
         let actions = match kind {
             EventKind::Output(text) => {
                 let signals = self.screen.feed(text.as_bytes());
@@ -80,18 +80,17 @@ impl Player {
         self.perform(&actions, now);
     }
 
-    fn perform(&mut self, actions: &[Action], now: Timestamp) {
+    fn perform(&mut self, actions: &[Action], now: Steady) {
         if actions.contains(&Action::Announce) {
             self.note(now);
         }
     }
 
-    fn note(&mut self, now: Timestamp) {
+    fn note(&mut self, now: Steady) {
         let verdict = self.observer.detector().verdict().clone();
         self.changes.push(Change { at: now.since(ZERO), verdict });
     }
 }
 
 #[cfg(test)]
-#[path = "replay_tests.rs"]
 mod tests;

@@ -375,5 +375,4 @@ impl Compiler {
 }
 
 #[cfg(test)]
-#[path = "rulebook_tests.rs"]
 mod tests;

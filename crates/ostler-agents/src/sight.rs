@@ -176,18 +176,17 @@ impl Body {
         Self { mark, ..self }
     }
 
-    /// Takes note of the mark that stands in the composer in place of this text, if one does.
-    pub fn note_mark(
-        &mut self,
+    /// The mark that stands in the composer in place of this text, if one does.
+    pub fn mark_in(
+        &self,
         screen: &Screen,
         book: &RuleBook,
         composer: &Composer,
         placeholder: Option<&Placeholder>,
-    ) -> Option<&str> {
+    ) -> Option<String> {
         let shown = self.composer_text(screen, book, composer, true);
         let found = placeholder.and_then(|Placeholder(pattern)| pattern.find(&shown));
-        self.mark = found.map(|found| found.as_str().to_owned());
-        self.mark.as_deref()
+        found.map(|found| found.as_str().to_owned())
     }
 
     /// How much of it can be recognised.
@@ -358,5 +357,4 @@ fn marks(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "sight_tests.rs"]
 mod tests;

@@ -137,5 +137,4 @@ fn without_frame(row: &str) -> &str {
 }
 
 #[cfg(test)]
-#[path = "speech_tests.rs"]
 mod tests;

@@ -35,4 +35,4 @@ pub fn fuzz_line(decoder: &mut Decoder, line: &[u8]) {
 }
 
 #[cfg(test)]
-mod decoder_tests;
+mod tests;

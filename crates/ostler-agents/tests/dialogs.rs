@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use ostler_agents::{Agent, Answer, Observer, Reader, Registry, settings_for};
 use ostler_core::dialog::{Circumstances, Consent, Doubt, Known, Policy, Witness, consent};
-use ostler_core::{State, Timestamp, detector::Settings};
+use ostler_core::{State, Steady, detector::Settings};
 use ostler_screen::asciicast::{EventKind, Recording};
 use ostler_screen::{Screen, Size};
 use regex::Regex;
 use serde_json::Value;
 
-const BEGIN: Timestamp = Timestamp(1_000_000);
+const BEGIN: Steady = Steady(1_000_000);
 
 /// A recording in the midst of its dialog.
 struct Moment {
@@ -122,7 +122,7 @@ fn moment(registry: &Registry, dir: &Path) -> Option<Moment> {
     Some(Moment { name: dir.display().to_string(), agent, kind, screen, observer })
 }
 
-fn run_until(observer: &mut Observer, screen: &mut Screen, now: Timestamp) {
+fn run_until(observer: &mut Observer, screen: &mut Screen, now: Steady) {
     while let Some(due) = observer.deadline().filter(|due| *due <= now) {
         let _ = observer.tick(screen, due);
     }

@@ -1,6 +1,6 @@
 //! Every recording of a real agent: the detector says the same each time, and nothing harmful.
 //!
-//! The rules are those of the conformance report (`xtask/src/score.rs`, shared as it is). Here only what does harm
+//! The rules are those of the conformance report (`lab/src/score.rs`, shared as it is). Here only what does harm
 //! fails: idle said of an agent that is not, for longer than a person would take to notice, and dialogs missed. The
 //! same holds where nothing is known of the agent and general rules have to do.
 
@@ -18,7 +18,7 @@ use ostler_screen::asciicast::Recording;
 use semver::Version;
 
 #[expect(dead_code, unreachable_pub, reason = "shared with the conformance report, which uses all of it")]
-#[path = "../../../xtask/src/score.rs"]
+#[path = "../../../lab/src/score.rs"]
 mod score;
 
 /// The truth about a recording, as far as the rules ask.

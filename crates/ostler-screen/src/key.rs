@@ -224,5 +224,4 @@ fn function(number: u8, modifiers: Modifiers, kitty: bool) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "key_tests.rs"]
 mod tests;

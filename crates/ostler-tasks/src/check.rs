@@ -15,16 +15,6 @@ pub enum Check {
     Program(Vec<String>),
 }
 
-impl Check {
-    /// The arguments to start it with.
-    pub fn argv(&self) -> Vec<String> {
-        match self {
-            Self::Shell(line) => vec!["sh".into(), "-c".into(), line.clone()],
-            Self::Program(argv) => argv.clone(),
-        }
-    }
-}
-
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -242,5 +242,4 @@ impl fmt::Display for Format {
 }
 
 #[cfg(test)]
-#[path = "file_tests.rs"]
 mod tests;

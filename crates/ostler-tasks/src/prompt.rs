@@ -165,5 +165,4 @@ fn sample() -> Task {
 }
 
 #[cfg(test)]
-#[path = "prompt_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ostler_core::{Fact, Failure, Timestamp};
+use ostler_core::{Fact, Failure, Wall};
 use regex::Regex;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub struct Decoder {
     memory: Memory,
     skipped: Skipped,
     /// When the last record was written.
-    time: Option<Timestamp>,
+    time: Option<Wall>,
 }
 
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Decoder {
 
     /// Takes records before this moment for history: counters are read from them, nothing is told.
     #[must_use]
-    pub fn since(mut self, moment: Timestamp) -> Self {
+    pub fn since(mut self, moment: Wall) -> Self {
         if self.rules.time.is_some() {
             self.memory.forget_until(moment);
         }
@@ -122,7 +122,7 @@ impl Decoder {
     }
 
     /// When the last record was written, as it says itself.
-    pub fn time(&self) -> Option<Timestamp> {
+    pub fn time(&self) -> Option<Wall> {
         self.time
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ostler_core::{Timestamp, Usage};
+use ostler_core::{Usage, Wall};
 use serde::{Deserialize, Serialize};
 
 /// How many messages and calls are remembered. Agents repeat a record within moments.
@@ -24,11 +24,11 @@ pub struct Memory {
     /// The counters of the whole conversation, by the record that has them.
     totals: Vec<(u64, Usage)>,
     /// Time of the newest record.
-    newest: Option<Timestamp>,
+    newest: Option<Wall>,
     /// Hashes of the records of that time.
     at_newest: VecDeque<u64>,
     /// Records before this time are history: they were told before, or are not this session's.
-    floor: Option<Timestamp>,
+    floor: Option<Wall>,
     /// Hashes of records of that very time that are history as well.
     at_floor: VecDeque<u64>,
     /// Whether the last record that had a time was history.
@@ -87,7 +87,7 @@ impl Memory {
     }
 
     /// Makes everything before a moment history.
-    pub(super) fn forget_until(&mut self, moment: Timestamp) {
+    pub(super) fn forget_until(&mut self, moment: Wall) {
         if self.floor.is_none_or(|floor| floor < moment) {
             self.floor = Some(moment);
             self.at_floor.clear();
@@ -107,7 +107,7 @@ impl Memory {
     }
 
     /// Whether a record is history. One without a time is if the one before it is.
-    pub(super) fn is_history(&mut self, time: Option<Timestamp>, line: &[u8]) -> bool {
+    pub(super) fn is_history(&mut self, time: Option<Wall>, line: &[u8]) -> bool {
         let Some(time) = time else { return self.history };
         let start = &line[..line.len().min(HASHED)];
         let key = fnv(&[start, &line.len().to_le_bytes()]);

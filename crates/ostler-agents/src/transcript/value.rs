@@ -1,6 +1,6 @@
 //! Reading places of a record.
 
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use serde_json::Value;
 
 use super::error::SpecError;
@@ -81,7 +81,7 @@ pub(super) fn micros(value: &Value) -> u64 {
 }
 
 /// A moment: RFC 3339, or seconds or milliseconds since 1970.
-pub(super) fn moment(value: &Value) -> Option<Timestamp> {
+pub(super) fn moment(value: &Value) -> Option<Wall> {
     let millis = match value {
         Value::String(text) => u64::try_from(text.parse::<jiff::Timestamp>().ok()?.as_millisecond()).ok()?,
         Value::Number(_) => {
@@ -98,7 +98,7 @@ pub(super) fn moment(value: &Value) -> Option<Timestamp> {
         }
         _ => return None,
     };
-    Some(Timestamp(millis))
+    Some(Wall(millis))
 }
 
 /// Cuts text to a number of bytes, between characters.

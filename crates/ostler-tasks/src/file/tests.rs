@@ -39,9 +39,7 @@ fn every_field_is_read() {
     assert_eq!(login.intent.as_deref(), Some("People can come back"));
     assert_eq!(login.criteria.len(), 2);
     let clippy = ["cargo", "clippy", "--", "-D", "warnings"].map(str::to_owned).to_vec();
-    assert_eq!(login.checks, [Check::Shell("cargo test".into()), Check::Program(clippy.clone())]);
-    assert_eq!(login.checks[0].argv(), ["sh", "-c", "cargo test"]);
-    assert_eq!(login.checks[1].argv(), clippy);
+    assert_eq!(login.checks, [Check::Shell("cargo test".into()), Check::Program(clippy)]);
     assert_eq!(login.context, ["docs/auth.md"]);
     assert_eq!(login.rules, ["no new dependencies"]);
     assert_eq!(login.output_format.as_deref(), Some("One line."));

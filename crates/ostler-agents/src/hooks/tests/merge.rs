@@ -3,7 +3,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::*;
+use crate::hooks::*;
 
 const OSTLER: &str = "/usr/bin/ostler";
 

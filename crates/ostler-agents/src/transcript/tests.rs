@@ -1,4 +1,4 @@
-use ostler_core::{Asking, Fact, Failure, Timestamp, Usage};
+use ostler_core::{Asking, Fact, Failure, Usage, Wall};
 
 use super::{Decoder, Fill, MAX_LINE, Skipped, SpecError, TranscriptSpec};
 
@@ -132,7 +132,7 @@ fn what_came_before_the_session_is_history_but_counts() {
         fact = "used"
         usage = { output = ["/n"], total = true }
         "#;
-    let mut decoder = decoder(text).since(Timestamp(1_700_000_000_000));
+    let mut decoder = decoder(text).since(Wall(1_700_000_000_000));
     for line in [
         r#"{"n":1,"end":true}"#,
         r#"{"t":"2023-11-14T22:13:19Z","n":5,"end":true}"#,

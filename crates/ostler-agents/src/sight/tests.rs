@@ -19,9 +19,9 @@ fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {
 
 /// The text after it was seen in a composer with these rows.
 fn noted(text: &str, rows: &[&str]) -> Body {
-    let mut body = Body::new(text);
-    look(rows, |screen, book, composer, mark| body.note_mark(screen, book, composer, mark));
-    body
+    let body = Body::new(text);
+    let mark = look(rows, |screen, book, composer, mark| body.mark_in(screen, book, composer, mark));
+    body.marked(mark)
 }
 
 fn look<T>(rows: &[&str], see: impl FnOnce(&Screen, &RuleBook, &Composer, Option<&Placeholder>) -> T) -> T {

@@ -5,8 +5,8 @@ use std::path::Path;
 use ostler_core::{Asking, Fact, Failure};
 use serde_json::{Value, json};
 
-use super::*;
 use crate::BUILT_IN;
+use crate::hooks::*;
 
 fn spec(agent: &str) -> HookSpec {
     let (_, text) = BUILT_IN.iter().find(|(name, _)| *name == agent).unwrap();

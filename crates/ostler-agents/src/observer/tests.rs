@@ -32,7 +32,7 @@ impl Stage {
         let expectations = Expectations { rules: true, ..Expectations::default() };
         Self {
             screen: Screen::new(Size::clamped(20, 5), 0),
-            observer: Observer::new(book(RULES), Settings::default(), expectations, memory, Timestamp(now)),
+            observer: Observer::new(book(RULES), Settings::default(), expectations, memory, Steady(now)),
             looks: 0,
         }
     }
@@ -48,7 +48,7 @@ impl Stage {
     fn output(&mut self, now: u64, output: &str) -> Vec<Action> {
         self.run_until(now);
         let signals = self.screen.feed(output.as_bytes());
-        self.observer.output(&mut self.screen, &signals, Timestamp(now))
+        self.observer.output(&mut self.screen, &signals, Steady(now))
     }
 
     fn state(&self) -> State {
@@ -60,9 +60,9 @@ impl Stage {
 fn a_frame_is_looked_at_when_it_is_complete() {
     let mut stage = Stage::new(None, 1000);
     let _ = stage.output(2000, "al");
-    assert_eq!(stage.observer.deadline(), Some(Timestamp(2030)));
+    assert_eq!(stage.observer.deadline(), Some(Steady(2030)));
     let _ = stage.output(2020, "low");
-    assert_eq!(stage.observer.deadline(), Some(Timestamp(2050)));
+    assert_eq!(stage.observer.deadline(), Some(Steady(2050)));
     stage.run_until(2049);
     assert_eq!(stage.state(), State::Starting);
     stage.run_until(2050);
@@ -79,7 +79,7 @@ fn a_screen_that_is_drawn_all_the_time_is_looked_at_too() {
     // So is a frame that never ends.
     let mut stage = Stage::new(None, 1000);
     let _ = stage.output(2000, "\x1b[?2026hallow");
-    assert_eq!(stage.observer.deadline(), Some(Timestamp(2100)));
+    assert_eq!(stage.observer.deadline(), Some(Steady(2100)));
     stage.run_until(2100);
     assert_eq!(stage.state(), State::Blocked);
 }
@@ -91,7 +91,7 @@ fn the_status_of_the_program_itself_is_a_claim() {
     let mut parsed = |text: String| {
         let signals = stage.screen.feed(text.as_bytes());
         let statuses = signals.iter().any(|signal| matches!(signal, Signal::ProgramStatus(_)));
-        let _ = stage.observer.output(&mut stage.screen, &signals, Timestamp(2000));
+        let _ = stage.observer.output(&mut stage.screen, &signals, Steady(2000));
         (statuses, stage.observer.detector().claim().map(|claim| claim.what))
     };
     let told = parsed(status("state=working"));
@@ -123,7 +123,7 @@ fn what_was_lost_is_seen_again_even_if_it_looks_the_same() {
     let _ = stage.output(2000, "allow");
     stage.run_until(3000);
     assert_eq!(stage.state(), State::Blocked);
-    let _ = stage.observer.event(Event::Lost, Timestamp(3000));
+    let _ = stage.observer.event(Event::Lost, Steady(3000));
     let _ = stage.output(3010, "\r");
     stage.run_until(60_000);
     assert_eq!(stage.state(), State::Blocked);
@@ -137,7 +137,7 @@ fn other_rules_take_the_place_of_what_was_seen() {
     assert_eq!(stage.state(), State::Blocked);
     let expectations = Expectations { rules: true, ..Expectations::default() };
     let other = book(&RULES.replace("allow", "other"));
-    stage.observer.use_rules(other, Settings::default(), expectations, Timestamp(3000));
+    stage.observer.use_rules(other, Settings::default(), expectations, Steady(3000));
     stage.run_until(60_000);
     assert_ne!(stage.state(), State::Blocked, "no rule sees it now");
     assert!(stage.observer.detector().reading().findings.is_empty());
@@ -154,7 +154,7 @@ fn the_next_daemon_reads_the_screen_before_it_says_something_new() {
         let announced = next.output(60, &format!("\x1b[2J\x1b[H{text}"));
         assert_eq!((announced, next.state()), (vec![], state));
         next.run_until(60_000);
-        assert_eq!((next.state(), next.observer.detector().verdict().since), (state, Timestamp(50)));
+        assert_eq!((next.state(), next.observer.detector().verdict().since), (state, Steady(50)));
     }
     // Nothing that is known is on the screen any more.
     let mut stage = Stage::new(None, 1000);

@@ -1,11 +1,11 @@
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use proptest::prelude::*;
 
 use super::*;
 
 fn record(at: u64, summary: &str) -> Record {
     Record {
-        at: Timestamp(at),
+        at: Wall(at),
         source: Source::Session,
         session: Some("fix".into()),
         agent: Some("tester".into()),
@@ -108,7 +108,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     (any::<String>(), prop::collection::vec(any::<String>(), 0..4), any::<u64>(), any::<Option<String>>())
         .prop_map(|(summary, list, at, name)| {
             Record {
-                at: Timestamp(at),
+                at: Wall(at),
                 summary: summary.repeat(20),
                 open: list.clone(),
                 files: list,

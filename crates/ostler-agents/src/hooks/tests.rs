@@ -1,0 +1,2 @@
+mod merge;
+mod presets;
