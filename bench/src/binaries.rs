@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Returns the `ostler` to measure: the given one, or the release build of this workspace.
+/// Returns the `ostler` to measure: the given one, or the `dist` build of this workspace.
 pub(crate) fn ready(given: Option<PathBuf>, no_build: bool) -> Result<PathBuf> {
     let ostler = if let Some(given) = given {
         given.canonicalize().with_context(|| format!("no file {}", given.display()))?
@@ -14,12 +14,12 @@ pub(crate) fn ready(given: Option<PathBuf>, no_build: bool) -> Result<PathBuf> {
         if let Some(cargo) = std::env::var_os("CARGO").filter(|_| !no_build) {
             build(Path::new(&cargo))?;
         }
-        release_directory()?.join("ostler")
+        dist_directory()?.join("ostler")
     };
     for file in [ostler.clone(), ostler.with_file_name("ostler-hold")] {
         ensure!(
             file.is_file(),
-            "there is no {}; build it: cargo build --release --workspace, or give --ostler FILE",
+            "there is no {}; build it: cargo build --profile dist --workspace, or give --ostler FILE",
             file.display()
         );
     }
@@ -29,20 +29,20 @@ pub(crate) fn ready(given: Option<PathBuf>, no_build: bool) -> Result<PathBuf> {
 fn build(cargo: &Path) -> Result<()> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("Cargo.toml");
     let status = Command::new(cargo)
-        .args(["build", "--release", "--workspace", "--quiet", "--manifest-path"])
+        .args(["build", "--profile", "dist", "--workspace", "--quiet", "--manifest-path"])
         .arg(&manifest)
         .stdin(Stdio::null())
         .status()
         .with_context(|| format!("cannot run {}", cargo.display()))?;
     if !status.success() {
-        bail!("the release build failed; with --no-build, the binaries of the last one are measured");
+        bail!("the build failed; with --no-build, the binaries of the last one are measured");
     }
     Ok(())
 }
 
-/// Where cargo puts release binaries, found from where it put this one, whatever profile that is of.
-fn release_directory() -> Result<PathBuf> {
+/// Where cargo puts the binaries of the `dist` profile, found from where it put this one, whatever profile that is of.
+fn dist_directory() -> Result<PathBuf> {
     let own = std::env::current_exe().context("cannot tell where this program lies")?;
     let profiles = own.parent().and_then(Path::parent).context("this program lies in no target directory")?;
-    Ok(profiles.join("release"))
+    Ok(profiles.join("dist"))
 }

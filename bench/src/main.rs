@@ -2,7 +2,7 @@
 //!
 //! # Theory of operation
 //!
-//! Every measurement works on the release binaries from the outside, the way a user does: it runs `ostler`
+//! Every measurement works on the `dist` binaries from the outside, the way a user does: it runs `ostler`
 //! with a home of its own, and reads `/proc` for what processes cost. Only waiting for output goes over the
 //! daemon's socket, because a process per look would take the very CPU time that is being measured.
 //!

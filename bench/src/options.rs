@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Take the release binaries as they are
+    /// Take the `dist` binaries as they are
     #[arg(long)]
     pub(crate) no_build: bool,
     /// The `ostler` to measure, with its `ostler-hold` beside it [default: build it]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use ostler_agents::{Agent, Registry, RuleBook, replay, settings_for};
 use ostler_core::detector::{Claim, Detector, Event, Expectations, Finding, Reading, Settings};
-use ostler_core::{State, Timestamp};
+use ostler_core::{State, Steady};
 use ostler_screen::asciicast::{EventKind, Recording};
 use ostler_screen::{Screen, Size};
 use rustix::time::{ClockId, clock_gettime};
@@ -30,7 +30,7 @@ const MEGAEVENTS: f64 = 1.0;
 /// Events of one run.
 const EVENTS: u64 = 1_000_000;
 /// The moment a detector begins.
-const BEGIN: Timestamp = Timestamp(1_000_000);
+const BEGIN: Steady = Steady(1_000_000);
 
 pub(crate) fn measure(bench: &Bench) -> Result<Vec<Row>> {
     let scenes = scenes()?;

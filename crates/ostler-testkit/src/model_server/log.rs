@@ -89,12 +89,6 @@ impl Log {
         self.0.entries.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
-    /// Returns what was logged after so many entries.
-    pub fn entries_from(&self, known: usize) -> Vec<Entry> {
-        let entries = self.0.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.0.get(known..).unwrap_or_default().to_vec()
-    }
-
     /// Returns the time on this log's clock.
     pub fn now(&self) -> f64 {
         self.0.epoch + self.0.started.elapsed().as_secs_f64()

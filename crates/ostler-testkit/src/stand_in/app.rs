@@ -157,6 +157,19 @@ impl App {
             .min()
     }
 
+    /// The dialog that is open, if one is.
+    pub fn dialog(&self) -> Option<&'static str> {
+        match &self.phase {
+            Phase::Greeting(menu) | Phase::Asking { menu, .. } => Some(menu.kind.name()),
+            _ => None,
+        }
+    }
+
+    /// Whether a turn runs.
+    pub fn is_working(&self) -> bool {
+        matches!(self.phase, Phase::Working(_))
+    }
+
     /// Draws the screen as of the last event.
     pub fn render(&self, size: Size) -> Frame {
         view::screen(self, size)
@@ -243,5 +256,4 @@ impl App {
 }
 
 #[cfg(test)]
-#[path = "app_tests.rs"]
 mod tests;

@@ -208,5 +208,4 @@ fn normalised(body: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[path = "decode_tests.rs"]
 mod tests;

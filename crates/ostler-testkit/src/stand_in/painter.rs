@@ -6,7 +6,7 @@ use super::frame::{Frame, Row, Size, Style};
 
 /// Remembers what is on the terminal.
 #[derive(Debug, Default)]
-pub(super) struct Painter {
+pub struct Painter {
     size: Option<Size>,
     rows: Vec<Row>,
     cursor: Option<(usize, usize)>,
@@ -14,7 +14,7 @@ pub(super) struct Painter {
 
 impl Painter {
     /// Returns what turns the terminal's screen into `frame`; nothing if it already shows it.
-    pub(super) fn paint(&mut self, frame: &Frame, size: Size) -> String {
+    pub fn paint(&mut self, frame: &Frame, size: Size) -> String {
         let mut out = String::new();
         if self.size != Some(size) {
             if self.size.is_some() {

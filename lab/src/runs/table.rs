@@ -43,7 +43,7 @@ pub fn page(rows: &[Row]) -> String {
 const PAGE: &str = "# Runs with the real agents
 
 What `ostler run` does when providers fail, with the real agent programs, offline, against scripted models. Written by
-`cargo xtask runs --write`. A scene (`conformance/runs/NAME.toml`) is a task for several agents, each with a model
+`cargo lab runs --write`. A scene (`conformance/runs/NAME.toml`) is a task for several agents, each with a model
 server of its own, and says what has to come of it: how the run ends, who worked and why each stopped, what every model
 was asked and in which words (the block that stands before the task included), which breakers are open and for how long.
 After each scene the daemon is killed with `kill -9`; the next one must know the same of the providers, and where the

@@ -245,5 +245,4 @@ fn round(seconds: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[path = "truth_tests.rs"]
 mod tests;

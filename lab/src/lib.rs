@@ -1,17 +1,17 @@
-//! Chores: the conformance rig, which tries ostler against the real agent programs, and its scores.
+//! The laboratory: tries ostler against the real agent programs, and scores the recordings of them.
 //!
 //! # Theory of Operation
 //!
-//! `cargo xtask conformance` runs *scenes*: a real agent program, in a namespace of its own without a network,
+//! `cargo lab conformance` runs *scenes*: a real agent program, in a namespace of its own without a network,
 //! started by `ostler start --record` and driven by `ostler send`, against the scripted model server of
 //! `ostler-testkit`. What the agent truly did is known without looking at its screen: from the moments keys
 //! were written ([`driver`]), from the moments the model server received and sent ([`truth`]), and from files
 //! that the tool commands write. So each scene gives a recording and the truth about it, in the seconds of the
 //! recording.
 //!
-//! `cargo xtask score` replays every recording with `ostler replay` and compares ([`score`]).
+//! `cargo lab score` replays every recording with `ostler replay` and compares ([`score`]).
 //!
-//! `cargo xtask deliver` tries `ostler send` against the same programs ([`deliver`]), `cargo xtask runs` tries
+//! `cargo lab deliver` tries `ostler send` against the same programs ([`deliver`]), `cargo lab runs` tries
 //! `ostler run` ([`runs`]).
 //!
 //! An agent is data: `conformance/agents/NAME.toml` says what to install, how to launch it, what its dialogs

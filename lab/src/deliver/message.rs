@@ -135,12 +135,18 @@ pub fn short(seed: u64, index: usize, text: &str) -> Message {
     Message { id: format!("s{seed}-{token}"), kind: Kind::Line, token: Some(token), text }
 }
 
-/// The kinds of so many messages: each has its share, and the order is by chance.
+/// The kinds of so many messages: each has its share, at least one, and the order is by chance.
 fn kinds(random: &mut fastrand::Rng, count: usize, only: &[Kind]) -> Vec<Kind> {
     let chosen: Vec<(Kind, u32)> =
         SHARES.into_iter().filter(|(kind, _)| only.is_empty() || only.contains(kind)).collect();
-    let pool: Vec<Kind> =
-        chosen.iter().flat_map(|(kind, share)| std::iter::repeat_n(*kind, *share as usize)).collect();
+    let hundred: usize = chosen.iter().map(|(_, share)| *share as usize).sum();
+    let pool: Vec<Kind> = chosen
+        .iter()
+        .flat_map(|(kind, share)| {
+            let share = *share as usize * count.min(hundred) / hundred;
+            std::iter::repeat_n(*kind, share.max(1))
+        })
+        .collect();
     let mut kinds = Vec::new();
     while kinds.len() < count {
         let mut round = pool.clone();
@@ -269,6 +275,15 @@ mod tests {
             assert!(others.clone().all(|other| !other.text.contains(token)), "{token}");
         }
         assert!(first.iter().any(|message| message.text.len() > 99_000 && message.text.len() <= 100_000));
+    }
+
+    #[test]
+    fn few_messages_are_of_every_kind_too() {
+        let few = messages(&Effort { messages: 40, ..effort(1, &[]) }, &[]);
+        assert_eq!(few.len(), 40);
+        for (kind, _) in SHARES {
+            assert!(few.iter().any(|message| message.kind == kind), "{kind:?}");
+        }
     }
 
     #[test]

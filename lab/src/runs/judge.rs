@@ -167,5 +167,4 @@ fn open(known: &Value) -> BTreeMap<String, (String, String)> {
 }
 
 #[cfg(test)]
-#[path = "judge_tests.rs"]
 mod tests;

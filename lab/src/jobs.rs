@@ -176,7 +176,7 @@ fn play(request: &Request, job: &Job, installed: &Path) -> Result<Option<String>
         out: &out,
         trap: &request.repository.join("conformance/trap.txt"),
         mute: job.variant == Variant::Mute,
-        chore: "stage",
+        command: "stage",
     })?;
     if request.update {
         let target = request.repository.join("recordings").join(&place);

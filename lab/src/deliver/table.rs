@@ -152,10 +152,10 @@ const PAGE: &str = "# Delivery
 What `ostler send` does with the real agent programs, offline, against a scripted model that logs what it is told.
 conformance/README.md says what is tried. Each part that is tried with `--write` takes its place here:
 
-    cargo xtask deliver --write                                  # messages, cold starts, busy, dialogs, confirmations, context, starts
-    cargo xtask deliver AGENT… --race --write                    # against a paste with tmux
-    cargo xtask deliver --part kills --write                     # the daemon is killed 50 times
-    cargo xtask deliver --part messages --messages 1000 --write  # a thousand messages an agent
+    cargo lab deliver --write                                  # messages, cold starts, busy, dialogs, confirmations, context, starts
+    cargo lab deliver AGENT… --race --write                    # against a paste with tmux
+    cargo lab deliver --part kills --write                     # the daemon is killed 50 times
+    cargo lab deliver --part messages --messages 1000 --write  # a thousand messages an agent
 
 *lost*: never reached the model. *false*: said to be submitted, and did not. *denied*: said to have failed, and did not.
 *failed*: said so, or that it cannot be told. *early*: reached the model before the turn was over that it should have

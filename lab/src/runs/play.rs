@@ -154,7 +154,7 @@ fn try_play(request: &Request, name: &str, job: &Job, places: &[PathBuf]) -> Res
         out: &out,
         trap: &request.repository.join("conformance/trap.txt"),
         mute: false,
-        chore: "runs-stage",
+        command: "runs-stage",
     })?;
     let outcome = std::fs::read(out.join(OUTCOME)).context("there is no outcome")?;
     serde_json::from_slice(&outcome).context("the outcome is broken")

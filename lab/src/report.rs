@@ -141,7 +141,7 @@ fn sums(page: &mut String, rows: &[Row], score: impl Fn(&Row) -> Option<Score>) 
 
 const HEAD: &str = "# Conformance\n\n\
     What ostler says of the real agent programs, from their recordings in `recordings/`, against what they truly\n\
-    did. Written by `cargo xtask score`; conformance/README.md says how recordings are made and what the rules\n\
+    did. Written by `cargo lab score`; conformance/README.md says how recordings are made and what the rules\n\
     are. Times are in seconds; lags are median / 95th percentile.\n\n\
     | agent | version | scene | verdict | right | false idle | longest | missed dialogs | to idle | to working |\n\
     |---|---|---|---|---|---|---|---|---|---|\n";

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail};
 ///
 /// Bound into `$root` before anything is covered: what is needed may lie under `/home` or `/tmp`.
 const SCRIPT: &str = r#"
-root=$1 bins=$2 out=$3 node=$4 trap=$5 mute=$6 chore=$7
+root=$1 bins=$2 out=$3 node=$4 trap=$5 mute=$6 command=$7
 shift 7
 ip link set lo up
 echo dev > /proc/sys/kernel/hostname 2>/dev/null || true
 mount -t tmpfs tmpfs "$root"
 mkdir -p "$root/bin" "$root/out" "$root/node" "$root/ostler-home"
 chmod 700 "$root/ostler-home"
-cp "$bins/xtask" "$bins/ostler" "$root/bin/"
+cp "$bins/ostler-lab" "$bins/ostler" "$root/bin/"
 if [ -e "$bins/ostler-hold" ]; then cp "$bins/ostler-hold" "$root/bin/"; fi
 cp "$trap" "$root/trap.txt"
 while [ $# -gt 0 ]; do
@@ -35,14 +35,14 @@ cd /home/dev
 code=0
 env -i PATH=/opt/node/bin:/usr/local/bin:/usr/bin:/bin HOME=/home/dev USER=dev LOGNAME=dev SHELL=/bin/bash \
     TERM=xterm-256color LANG=C.UTF-8 TZ=UTC NO_COLOR= OSTLER_ANSWER_STATUS_QUERY="$mute" \
-    /opt/bin/xtask "$chore" /opt/out/job.json || code=$?
+    /opt/bin/ostler-lab "$command" /opt/out/job.json || code=$?
 exit $code
 "#;
 
 /// What a world is made of.
 #[derive(Debug, Clone)]
 pub struct World<'a> {
-    /// The directory with `xtask`, `ostler` and `ostler-hold`.
+    /// The directory with `ostler-lab`, `ostler` and `ostler-hold`.
     pub bins: &'a Path,
     /// The agents by their names, and where they are installed.
     pub agents: &'a [(&'a str, &'a Path)],
@@ -53,7 +53,7 @@ pub struct World<'a> {
     /// The terminal does not answer the query for program status.
     pub mute: bool,
     /// The hidden command of this program that plays the job.
-    pub chore: &'a str,
+    pub command: &'a str,
 }
 
 /// Plays the job in `out` within a world of its own.
@@ -67,7 +67,7 @@ pub fn play(world: &World<'_>) -> Result<()> {
     command.args(["sh", "-eu", "-c", SCRIPT, "sh"]);
     command.arg(root.path()).arg(world.bins).arg(world.out);
     command.arg(node_prefix().unwrap_or_default()).arg(world.trap).arg(if world.mute { "0" } else { "1" });
-    command.arg(world.chore);
+    command.arg(world.command);
     for (name, place) in world.agents {
         command.arg(name).arg(place);
     }

@@ -332,5 +332,4 @@ fn describe(sent: &Sent, fate: &Fate, what: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "tally_tests.rs"]
 mod tests;

@@ -1,25 +1,29 @@
-//! Chores of this repository, as commands.
+//! The laboratory, as commands.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use xtask::deliver::message::Kind;
-use xtask::deliver::{self, Effort, Part};
-use xtask::jobs::{self, Outcome, Request};
-use xtask::report;
-use xtask::scene::{Scene, Variant};
+use ostler_lab::deliver::message::Kind;
+use ostler_lab::deliver::{self, Effort, Part};
+use ostler_lab::jobs::{self, Outcome, Request};
+use ostler_lab::report;
+use ostler_lab::scene::{Scene, Variant};
 
 #[derive(Debug, Parser)]
-#[command(name = "xtask", about = "Chores of this repository")]
+#[command(
+    name = "lab",
+    bin_name = "cargo lab",
+    about = "Try ostler against the real agent programs, and score their recordings"
+)]
 struct Cli {
     #[command(subcommand)]
-    chore: Chore,
+    command: LabCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Chore {
+enum LabCommand {
     /// Try ostler against the real agent programs
     Conformance {
         /// Agents to try [default: all in conformance/agents]
@@ -173,8 +177,8 @@ struct Runs {
 }
 
 fn main() -> Result<ExitCode> {
-    match Cli::parse().chore {
-        Chore::Conformance {
+    match Cli::parse().command {
+        LabCommand::Conformance {
             agents,
             scenes,
             version,
@@ -187,7 +191,7 @@ fn main() -> Result<ExitCode> {
         } => {
             let own = std::env::current_exe()?;
             let bins = bins.map_or_else(|| build(&own), Ok)?;
-            let bins = with_xtask(&bins, &own)?;
+            let bins = with_own(&bins, &own)?;
             conformance(&Request {
                 agents,
                 scenes,
@@ -201,15 +205,17 @@ fn main() -> Result<ExitCode> {
                 repository: repository()?,
             })
         }
-        Chore::Score { bins, print } => {
+        LabCommand::Score { bins, print } => {
             let bins = bins.map_or_else(|| build(&std::env::current_exe()?), Ok)?;
             score(&bins.join("ostler"), print)
         }
-        Chore::Deliver(args) => deliver(args),
-        Chore::DeliverStage { job } => xtask::deliver::trial::play(&job).map(|()| ExitCode::SUCCESS),
-        Chore::Runs(args) => runs(args),
-        Chore::RunsStage { job } => xtask::runs::stage::play(&job).map(|()| ExitCode::SUCCESS),
-        Chore::Stage { job } => xtask::stage::play(&job).map(|()| ExitCode::SUCCESS),
+        LabCommand::Deliver(args) => deliver(args),
+        LabCommand::DeliverStage { job } => {
+            ostler_lab::deliver::trial::play(&job).map(|()| ExitCode::SUCCESS)
+        }
+        LabCommand::Runs(args) => runs(args),
+        LabCommand::RunsStage { job } => ostler_lab::runs::stage::play(&job).map(|()| ExitCode::SUCCESS),
+        LabCommand::Stage { job } => ostler_lab::stage::play(&job).map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -230,7 +236,7 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
     use deliver::{run, table};
     let own = std::env::current_exe()?;
     let bins = args.bins.map_or_else(|| build(&own), Ok)?;
-    let bins = with_xtask(&bins, &own)?;
+    let bins = with_own(&bins, &own)?;
     let repository = repository()?;
     let parts = match (args.race, args.parts.is_empty()) {
         (true, _) => vec![Part::Race],
@@ -275,10 +281,10 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "it is what the command is for")]
 fn runs(args: Runs) -> Result<ExitCode> {
-    use xtask::runs::{play, table};
+    use ostler_lab::runs::{play, table};
     let own = std::env::current_exe()?;
     let bins = args.bins.map_or_else(|| build(&own), Ok)?;
-    let bins = with_xtask(&bins, &own)?;
+    let bins = with_own(&bins, &own)?;
     let repository = repository()?;
     let request = play::Request {
         scenes: args.scenes,
@@ -337,9 +343,9 @@ fn build(own: &Path) -> Result<PathBuf> {
 }
 
 /// Copies of all programs in one directory: a build that runs meanwhile does not change what is tried.
-fn with_xtask(bins: &Path, own: &Path) -> Result<tempfile::TempDir> {
+fn with_own(bins: &Path, own: &Path) -> Result<tempfile::TempDir> {
     let dir = tempfile::Builder::new().prefix("ostler-bins-").tempdir()?;
-    std::fs::copy(own, dir.path().join("xtask"))?;
+    std::fs::copy(own, dir.path().join("ostler-lab"))?;
     for name in ["ostler", "ostler-hold"] {
         let from = bins.join(name);
         std::fs::copy(&from, dir.path().join(name))

@@ -144,7 +144,7 @@ fn try_play(request: &Request, job: &Job, installed: &Path) -> Result<(Outcome, 
         out: &out,
         trap: &request.repository.join("conformance/trap.txt"),
         mute: false,
-        chore: "deliver-stage",
+        command: "deliver-stage",
     });
     // A part that broke off has an outcome as far as it went.
     match (std::fs::read(out.join(OUTCOME)), played) {
