@@ -101,6 +101,7 @@ pub(crate) enum Command {
     /// Check what is found and what is missing
     Doctor(Json),
     /// See the main job done on a stand-in agent
+    #[cfg(feature = "stand-in")]
     Demo,
     /// Print a completion script for a shell
     Completions {
@@ -114,6 +115,7 @@ pub(crate) enum Command {
         dir: PathBuf,
     },
     /// Run the stand-in agent
+    #[cfg(feature = "stand-in")]
     #[command(hide = true)]
     StandIn(Box<ostler_testkit::stand_in::Options>),
 }

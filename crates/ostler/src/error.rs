@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use ostler_protocol::{ErrorKind, Problem};
 
+use crate::hints;
+
 /// Kinds of failure, one per exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -86,7 +88,8 @@ impl From<Problem> for CommandError {
             | ErrorKind::Failed
             | ErrorKind::Storage => Kind::Failed,
         };
-        Self { kind, message: problem.message, hint: problem.hint }
+        let hint = hints::for_problem(&problem).or(problem.hint);
+        Self { kind, message: problem.message, hint }
     }
 }
 

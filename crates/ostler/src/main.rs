@@ -4,6 +4,7 @@ mod cli;
 mod client;
 mod commands;
 mod error;
+mod hints;
 mod output;
 
 use std::process::ExitCode;

@@ -5,6 +5,7 @@ mod attach;
 mod completions;
 mod context;
 mod daemon;
+#[cfg(feature = "stand-in")]
 mod demo;
 mod doctor;
 mod events;
@@ -62,9 +63,11 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Daemon { command } => daemon::run(&command),
         Command::Doctor(args) => doctor::run(&args),
+        #[cfg(feature = "stand-in")]
         Command::Demo => demo::run(),
         Command::Completions { shell } => completions::run(shell),
         Command::Hold { dir } => Ok(ostler_hold::main(&ostler_hold::SessionDir::new(dir))),
+        #[cfg(feature = "stand-in")]
         Command::StandIn(options) => Ok(ostler_testkit::stand_in::run(*options)),
     }
 }

@@ -253,6 +253,7 @@ fn events_tell_what_happened_in_order() {
         "message.queued",
         "message.written",
         "session.stop_requested",
+        "session.stopped",
         "session.ended",
     ];
     assert_eq!(kinds, expected);

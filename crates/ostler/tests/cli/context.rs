@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ostler_core::Timestamp;
+use ostler_core::Wall;
 use ostler_store::Store;
 use serde_json::Value;
 
@@ -389,18 +389,18 @@ fn what_waits_for_a_session_is_the_first_it_loads() {
     let id = session["id"].as_str().unwrap();
     let mut store = Store::open(&lab.home.path().join("ostler.db")).unwrap();
     let waiting = format!("Your assignment: {}\n", "care ".repeat(3_000));
-    store.set_pending_context(id, "m1", &waiting, Timestamp(1)).unwrap();
+    store.set_pending_context(id, "m1", &waiting, Wall(1)).unwrap();
     lab.home.ok(["send", "inner", "--raw", "\n"]);
     lab.home.await_screen("inner", "done");
     let text = fs::read_to_string(&out).unwrap();
     assert!(text.starts_with("Your assignment: care"), "{text}");
     assert!(text.len() >= waiting.trim_end().len(), "it is not cut");
     let loaded = until("it is noted", || store.pending_context(id).unwrap()[0].loaded);
-    assert!(loaded > Timestamp(1));
+    assert!(loaded > Wall(1));
     let events = lab.home.ok(["events", "inner", "--json"]);
     assert!(events.contains("\"context.loaded\""), "{events}");
     // What it tells is not told again.
-    store.set_pending_context(id, "m1", "## Earlier work in this project\n\n> Mine\n", Timestamp(2)).unwrap();
+    store.set_pending_context(id, "m1", "## Earlier work in this project\n\n> Mine\n", Wall(2)).unwrap();
     let text = lab.run(&["load", "inner", "--task", "Go on."]).ok();
     assert_eq!(text.matches("## Earlier work").count(), 1, "{text}");
     assert!(

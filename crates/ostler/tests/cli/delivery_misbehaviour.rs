@@ -74,6 +74,7 @@ fn a_mark_of_another_size_is_not_ours() {
 #[test]
 fn a_text_that_was_cut_is_cleared_and_never_submitted() {
     let lab = Lab::new();
+    lab.write_settings("[delivery]\nmax_attempts = 2\n");
     lab.start("a", &["--cut-pastes", "30"]);
     let sent =
         lab.begin_send("a", "a text that is longer than what it takes".as_bytes(), &["--timeout", "60"]);

@@ -254,7 +254,7 @@ impl Reporter {
     fn heard(&self, event: &str) -> usize {
         let log = fs::read_to_string(self.lab.home.path().join("daemon.log")).unwrap();
         let event = format!("event=\"{event}\"");
-        log.lines().filter(|line| line.contains("hook_report: hook ") && line.contains(&event)).count()
+        log.lines().filter(|line| line.contains(": hook heard ") && line.contains(&event)).count()
     }
 
     #[track_caller]

@@ -4,12 +4,24 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::support::{Random, TestHome, is_running, kill, until};
+use crate::support::{PATIENCE, Random, TestHome, is_running, kill};
 
 /// Process id of the daemon that serves the home now, without asking for one.
 pub(crate) fn serving(home: &Path) -> Option<u32> {
     let daemon = std::fs::read_to_string(home.join("daemon.lock")).ok()?.trim().parse().ok()?;
     is_running(daemon).then_some(daemon)
+}
+
+/// Waits for a daemon that is not this one. It looks often: a daemon is to be killed before it listens, too.
+fn next_daemon(home: &Path, killed: u32) -> u32 {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match serving(home) {
+            Some(daemon) if daemon != killed => return daemon,
+            _ => assert!(Instant::now() < deadline, "no daemon serves"),
+        }
+        std::thread::sleep(Duration::from_micros(500));
+    }
 }
 
 /// Kills daemons, and knows whether anything gets done between the kills.
@@ -37,13 +49,9 @@ impl Killer {
         let mut span = usual;
         let mut seen = self.progress.load(Ordering::Relaxed);
         for _ in 0..kills {
-            let daemon =
-                until("a daemon serves", || serving(&home.path()).filter(|daemon| *daemon != killed));
+            let daemon = next_daemon(&home.path(), killed);
             let limit = u64::try_from(span.as_micros()).unwrap();
-            let moment = Instant::now() + Duration::from_micros(random.below(limit));
-            while Instant::now() < moment {
-                std::thread::yield_now();
-            }
+            std::thread::sleep(Duration::from_micros(random.below(limit)));
             kill(daemon);
             killed = daemon;
             let progress = self.progress.load(Ordering::Relaxed);

@@ -21,6 +21,7 @@ mod kill;
 mod kill_prompts;
 mod killer;
 mod policy;
+mod readiness;
 mod runs;
 mod sandbox;
 mod startup;

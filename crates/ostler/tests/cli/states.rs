@@ -18,6 +18,33 @@ fn wait(home: &TestHome, states: &str) -> Value {
     home.json(["wait", "a", states, "--timeout", "30", "--json"])
 }
 
+/// The stops that were recorded of a session: what triggered each.
+fn stops(home: &TestHome) -> Vec<String> {
+    let events = home.ok(["events", "a", "--json"]);
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let stopped = events.filter(|event| event["event"] == "session.stopped");
+    stopped.map(|event| event["details"]["trigger"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_stop_is_recorded_once_for_every_prompt_whoever_gave_it() {
+    let lab = Lab::new();
+    let home = &lab.home;
+    start(&lab, &[], &[]);
+    wait(home, "idle");
+    assert_eq!(stops(home), Vec::<String>::new(), "nothing was asked of it");
+    lab.deliver("a", "first !work 300ms", &[]);
+    until("the first stop is recorded", || (stops(home).len() == 1).then_some(()));
+    home.ok(["send", "a", "--raw", "typed by hand !work 300ms\r"]);
+    until("the second stop is recorded", || (stops(home).len() == 2).then_some(()));
+    home.kill_daemon();
+    lab.deliver("a", "third !permission ls", &[]);
+    until("the dialog is recorded", || (stops(home).len() == 3).then_some(()));
+    home.ok(["stop", "a"]);
+    until("the end is recorded", || (stops(home).len() == 4).then_some(()));
+    assert_eq!(stops(home), ["turn_ended", "turn_ended", "dialog_open", "pty_exit"]);
+}
+
 #[test]
 fn rules_of_a_users_preset_tell_what_the_agent_does() {
     let lab = Lab::new();

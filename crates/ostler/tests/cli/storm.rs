@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use self::scenario::{DRAFT, Kind, Message, Scenario};
 use crate::agent_lab::{Lab, PRESET, Sending, texts};
-use crate::support::{ostler, setting};
+use crate::support::{ostler, setting, within};
 
 /// Agents at the same time.
 const WORKERS: usize = 8;
@@ -150,9 +150,8 @@ fn answer(lab: &Lab, scenario: &Scenario, kind: &Value) {
     let seen = lab.count(name, "answered");
     lab.run(&["send", name, "--raw", keys]);
     // A slow look must not answer the next dialog with keys for this one.
-    let deadline = Instant::now() + Duration::from_secs(2);
-    while keys.len() == 1 && lab.count(name, "answered") == seen && Instant::now() < deadline {
-        std::thread::yield_now();
+    if keys.len() == 1 {
+        within(Duration::from_secs(2), || (lab.count(name, "answered") != seen).then_some(()));
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::shared::Server;
 use super::world::{World, reasons};
-use crate::support::{PATIENCE, is_running, pid, until};
+use crate::support::{PATIENCE, Random, is_running, pid, seed, setting, until};
 
 /// Runs that go on at a time.
 const AT_ONCE: usize = 3;
@@ -89,17 +89,9 @@ fn a_daemon_and_its_server_killed_at_random_moments_end_every_run_right() {
 }
 
 fn killed_at_random(world: &World, mut server: Option<&mut Server>) {
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let kills = number("OSTLER_RUN_KILLS").unwrap_or(20);
-    let seed = number("OSTLER_SEED").unwrap_or(u64::from(std::process::id()) * 2_654_435_761 + 1);
+    let (kills, seed) = (setting("OSTLER_RUN_KILLS", 20), seed());
     println!("OSTLER_RUN_KILLS={kills} OSTLER_SEED={seed}");
-    let mut dice = seed | 1;
-    let mut below = |limit: u64| {
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
-        dice % limit
-    };
+    let mut random = Random(seed);
     play(world);
     let mut going: Vec<Kept> = Vec::new();
     let mut begun = 0;
@@ -112,12 +104,9 @@ fn killed_at_random(world: &World, mut server: Option<&mut Server>) {
         }
         let daemon = world.home.daemon_pid();
         // The moment of the kill is what this test is about: any, from taking up the runs to deep in their work.
-        let moment = Instant::now() + Duration::from_millis(below(1_500));
-        while Instant::now() < moment {
-            std::thread::yield_now();
-        }
+        std::thread::sleep(Duration::from_millis(random.below(1_500)));
         // The server alone, the daemon alone, or both.
-        let victims = if server.is_some() { below(3) } else { 1 };
+        let victims = if server.is_some() { random.below(3) } else { 1 };
         if victims != 0 {
             crate::support::kill(daemon);
         }

@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::PROMPT;
-use crate::support::{TestHome, is_running, kill, pid, until};
+use crate::support::{TestHome, is_running, kill, pid, until, within};
 
 #[test]
 fn what_a_killed_daemon_left_is_in_nobodys_way() {
@@ -240,10 +240,7 @@ fn a_holder_whose_folder_is_gone_ends_with_its_program() {
     home.ok(["daemon", "stop"]);
     fs::remove_dir_all(session["dir"].as_str().unwrap()).unwrap();
     kill(pid(&session["pid"]));
-    let deadline = Instant::now() + PROMPT;
-    while holder.is_alive() && Instant::now() < deadline {
-        std::thread::yield_now();
-    }
+    within(PROMPT, || (!holder.is_alive()).then_some(()));
     let stayed = holder.signal(Signal::KILL);
     assert!(!stayed, "it goes on for ever: there is nobody to tell, and no place to write to");
 }

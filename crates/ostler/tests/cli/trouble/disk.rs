@@ -13,7 +13,7 @@ use rustix::thread::UnshareFlags;
 use serde_json::Value;
 
 use super::{PROMPT, Running};
-use crate::support::{TestHome, is_running, kill, pid, until};
+use crate::support::{TestHome, is_running, kill, pid, until, within};
 
 /// A disk of a few megabytes with a home on it, seen by this test and the processes it starts.
 struct SmallDisk {
@@ -168,14 +168,7 @@ fn a_session_can_be_stopped_on_a_full_disk() {
             Running(home.command(["stop", "a", "--grace", "1"]).stdout(Stdio::null()).spawn().unwrap());
         until("the program is gone", || (!is_running(pid(&session["pid"]))).then_some(()));
         until("that is seen", || (home.status("a")["state"] == "exited").then_some(()));
-        let deadline = Instant::now() + PROMPT;
-        let answered = loop {
-            match stop.0.try_wait().unwrap() {
-                Some(status) => break Some(status),
-                None if Instant::now() > deadline => break None,
-                None => std::thread::yield_now(),
-            }
-        };
+        let answered = within(PROMPT, || stop.0.try_wait().unwrap());
         disk.free();
         until("the end is recorded", || {
             home.json(["list", "--json"]).as_array().unwrap().is_empty().then_some(())

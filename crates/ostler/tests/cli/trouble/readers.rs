@@ -3,10 +3,9 @@
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader};
 use std::process::Stdio;
-use std::time::Instant;
 
 use super::{PROMPT, Running};
-use crate::support::{Done, TestHome};
+use crate::support::{Done, TestHome, within};
 
 /// A pipe that nobody reads.
 fn closed_pipe() -> Stdio {
@@ -58,19 +57,19 @@ fn leaves_with_its_reader(home: &TestHome, command: &[&str], mut provoke: impl F
     let mut child = Running(child);
     reader.read_line(&mut String::new()).unwrap();
     drop(reader);
-    let deadline = Instant::now() + PROMPT;
-    while child.0.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < deadline, "ostler {} goes on for nobody", command.join(" "));
+    let left = within(PROMPT, || {
         provoke();
-    }
+        child.0.try_wait().unwrap()
+    });
+    assert!(left.is_some(), "ostler {} goes on for nobody", command.join(" "));
 }
 
 #[test]
 fn logs_that_are_followed_end_with_their_reader() {
     let home = TestHome::new();
     home.start_sh("a", "while :; do echo line; sleep 0.05; done");
-    leaves_with_its_reader(&home, &["logs", "a", "-f"], std::thread::yield_now);
-    leaves_with_its_reader(&home, &["logs", "a", "-f", "--raw"], std::thread::yield_now);
+    leaves_with_its_reader(&home, &["logs", "a", "-f"], || ());
+    leaves_with_its_reader(&home, &["logs", "a", "-f", "--raw"], || ());
 }
 
 #[test]
