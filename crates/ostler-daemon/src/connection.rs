@@ -86,6 +86,7 @@ impl Connection {
                 Ok(Response::Done)
             }
             Request::Start(request) => sessions::start(starter, *request).await.map(session),
+            Request::Resume(request) => sessions::resume(starter, *request).await.map(session),
             Request::List { all } => {
                 sessions::list(sessions, store, all).await.map(|sessions| Response::Sessions { sessions })
             }

@@ -34,7 +34,7 @@ pub(crate) use self::owner::Owner;
 use self::record::RunRecord;
 use crate::home::Home;
 use crate::sessions::Sessions;
-use crate::start::Starter;
+use crate::starter::Starter;
 
 /// How long somebody who asks for a run waits until those of an earlier daemon are taken up.
 const TAKING_UP: Duration = Duration::from_secs(5);

@@ -18,7 +18,7 @@ use crate::programs;
 use crate::runs::{Owner, Runs};
 use crate::session::{self, Handles};
 use crate::sessions::Sessions;
-use crate::start::Starter;
+use crate::starter::Starter;
 use crate::transcript::Transcripts;
 
 /// What a daemon is made of.

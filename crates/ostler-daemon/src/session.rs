@@ -21,7 +21,7 @@ use crate::hooks::Claim;
 pub(crate) use actor::{Actor, Origin, mailbox};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use handles::Handles;
-pub(crate) use info::message as message_info;
+pub(crate) use info::{message as message_info, process as process_info};
 pub(crate) use problems::{droppable, reused_id, store_problem};
 pub(crate) use services::Services;
 
@@ -114,6 +114,8 @@ pub(crate) struct Look {
 pub(crate) struct SessionHandle {
     pub(crate) id: String,
     pub(crate) name: String,
+    /// Number of the process that the actor looks after.
+    pub(crate) process: u32,
     pub(crate) dir: SessionDir,
     commands: mpsc::Sender<Command>,
     /// Changes with the session's state.
@@ -130,6 +132,11 @@ impl SessionHandle {
     /// How the program ended, from its holder's own record.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.dir.read_exit().map(|exit| Exit { status: exit.status, signal: exit.signal })
+    }
+
+    /// Waits until the actor has ended.
+    pub(crate) async fn gone(&self) {
+        self.commands.closed().await;
     }
 
     pub(crate) async fn tell(&self, command: Command) -> Result<(), Gone> {

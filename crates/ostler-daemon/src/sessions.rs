@@ -63,24 +63,24 @@ impl Sessions {
     pub(crate) fn spawn_actor(&self, record: Session, origin: Origin) -> SessionHandle {
         let (mailbox, handle) = mailbox(&self.services, &record);
         self.handles().insert(handle.clone());
-        let (sessions, id) = (self.clone(), handle.id.clone());
+        let (sessions, id, process) = (self.clone(), handle.id.clone(), handle.process);
         let task = tokio::spawn(Actor::run(self.services.clone(), record, origin, mailbox));
         tokio::spawn(async move {
             if task.await.is_err() {
-                sessions.replace_actor(&id).await;
+                sessions.replace_actor(&id, process).await;
             }
         });
         handle
     }
 
     /// Starts another actor for a session whose actor failed, as a new daemon would.
-    async fn replace_actor(&self, id: &str) {
+    async fn replace_actor(&self, id: &str, process: u32) {
         tracing::error!(session = id, "the session's actor failed; another one takes over");
-        self.handles().remove(id);
+        self.handles().remove(id, process);
         tokio::time::sleep(AFTER_A_DEFECT).await;
         let wanted = id.to_owned();
         match self.store().run(move |store| store.session(&wanted)).await {
-            Ok(Some(record)) if record.ending.is_none() => drop(self.spawn_actor(record, Origin::Recovered)),
+            Ok(Some(record)) if record.ending.is_none() && record.process == process => drop(self.spawn_actor(record, Origin::Recovered)),
             Ok(_) => {}
             Err(error) => tracing::error!(session = id, %error, "the session is left alone"),
         }

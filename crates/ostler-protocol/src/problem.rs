@@ -55,6 +55,10 @@ pub enum Code {
     SessionRecovering,
     /// The session has ended (`session`).
     SessionEnded,
+    /// The session runs, so there is nothing to resume (`session`).
+    SessionRuns,
+    /// Processes of the session outlived its terminal (`session`, `pids`).
+    SessionHasSurvivors,
     /// The session's holder does not answer (`session`).
     HolderUnreachable,
     /// No message has this id (`message`).
@@ -89,11 +93,13 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
         Self::SessionEnded,
+        Self::SessionRuns,
+        Self::SessionHasSurvivors,
         Self::HolderUnreachable,
         Self::MessageNotFound,
         Self::MessageAmbiguous,
@@ -118,6 +124,8 @@ impl Code {
             Self::SessionNotFound => "session_not_found",
             Self::SessionRecovering => "session_recovering",
             Self::SessionEnded => "session_ended",
+            Self::SessionRuns => "session_runs",
+            Self::SessionHasSurvivors => "session_has_survivors",
             Self::HolderUnreachable => "holder_unreachable",
             Self::MessageNotFound => "message_not_found",
             Self::MessageAmbiguous => "message_ambiguous",

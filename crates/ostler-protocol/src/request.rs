@@ -24,6 +24,8 @@ pub enum Request {
     },
     /// Starts a program.
     Start(Box<StartRequest>),
+    /// Gives a session that has ended another process.
+    Resume(Box<ResumeRequest>),
     /// Lists sessions.
     List {
         /// Ended ones too.
@@ -236,6 +238,27 @@ pub struct StartRequest {
     /// The agent works without a person who approves.
     #[serde(default)]
     pub unattended: bool,
+}
+
+/// Another process for a session that has ended: same name, queue and history.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ResumeRequest {
+    /// Makes a repeated request the same one.
+    pub id: String,
+    /// The session's name or id.
+    pub name: String,
+    /// Arguments for the program instead of those that it was started with.
+    pub args: Option<Vec<OsText>>,
+    /// Begin a new conversation, also where the agent could go on with the last one.
+    pub fresh: bool,
+    /// The caller's environment, to be cleaned.
+    pub env: Vec<(OsText, OsText)>,
+    /// Variables the caller asked for; never cleaned.
+    pub extra_env: Vec<(OsText, OsText)>,
+    /// The caller's limit on open files; 0 if it is not known.
+    pub open_files: u64,
+    /// The caller's umask.
+    pub umask: u32,
 }
 
 /// What an agent has to know and do from the start.

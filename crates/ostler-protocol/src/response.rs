@@ -185,6 +185,39 @@ pub struct SessionInfo {
     pub answering: bool,
     /// How it ended.
     pub exit: Option<ExitInfo>,
+    /// Number of its present process: one more each time it was resumed.
+    #[serde(default = "first")]
+    pub process: u32,
+    /// The agent's own id of the conversation, once it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// The processes before the present one, oldest first, where they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<ProcessInfo>,
+}
+
+/// The number of a session's first process.
+fn first() -> u32 {
+    1
+}
+
+/// A process that a session had.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ProcessInfo {
+    /// Its number, from 1 on.
+    pub number: u32,
+    /// Process id of the program, if it ran.
+    pub pid: Option<u32>,
+    /// When it was asked for.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How it ended: `exited`, `killed`, `lost` or `failed`.
+    pub how: String,
+    /// The end in words.
+    pub reason: Option<String>,
+    /// Where its files are.
+    pub dir: String,
 }
 
 /// Why a session is in its state: what each signal says now.

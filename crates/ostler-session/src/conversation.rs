@@ -18,6 +18,8 @@ const OPEN: usize = 10;
 /// What the agent's transcript has told so far.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
+    /// The agent's own id of it, once it was told.
+    pub(crate) id: Option<String>,
     /// How far it was read, by this daemon or an earlier one.
     pub(crate) read: Option<Value>,
     /// What was spent so far.

@@ -1,4 +1,4 @@
-//! What the record keeps of what an agent was doing, for the next daemon.
+//! What the record keeps of what an agent was doing, for the next daemon and for the session's next process.
 
 use ostler_core::detector::Memory;
 use ostler_core::{Usage, Wall};
@@ -8,11 +8,12 @@ use serde_json::Value;
 use crate::conversation::{Conversation, ConversationSummary};
 use crate::stops::StopsMemory;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Remembered {
     /// Since when the agent has been in its state.
     pub(crate) since: Wall,
-    pub(crate) detector: Memory,
+    /// Nothing of a process that nobody has seen yet.
+    pub(crate) detector: Option<Memory>,
     /// How far the transcript was read.
     #[serde(default)]
     transcript: Option<Value>,
@@ -28,6 +29,9 @@ pub(crate) struct Remembered {
     /// What was said of stops.
     #[serde(default)]
     pub(crate) stops: StopsMemory,
+    /// The agent's own id of the conversation.
+    #[serde(default)]
+    conversation: Option<String>,
 }
 
 impl Remembered {
@@ -37,15 +41,16 @@ impl Remembered {
         conversation: &Conversation,
         stops: StopsMemory,
     ) -> Self {
-        let Conversation { read, usage, summary, tells_replies, .. } = conversation;
+        let Conversation { id, read, usage, summary, tells_replies, .. } = conversation;
         Self {
             since,
-            detector,
+            detector: Some(detector),
             transcript: read.clone(),
             summary: summary.clone(),
             tells_replies: *tells_replies,
             usage: *usage,
             stops,
+            conversation: id.clone(),
         }
     }
 
@@ -53,9 +58,44 @@ impl Remembered {
         serde_json::from_str(text).ok()
     }
 
-    pub(crate) fn into_parts(self) -> (Wall, Memory, Conversation, StopsMemory) {
-        let Self { since, detector, transcript, summary, tells_replies, usage, stops } = self;
-        let conversation = Conversation { read: transcript, usage, summary, tells_replies, problem: None };
+    pub(crate) fn into_parts(self) -> (Wall, Option<Memory>, Conversation, StopsMemory) {
+        let Self { since, detector, transcript, summary, tells_replies, usage, stops, conversation: id } = self;
+        let conversation =
+            Conversation { id, read: transcript, usage, summary, tells_replies, problem: None };
         (since, detector, conversation, stops)
+    }
+}
+
+/// What a session remembers when its process has ended and another one begins.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    /// The conversation that the agent can take up, by its own id; none if nothing was said in it.
+    pub conversation: Option<String>,
+    memory: Remembered,
+}
+
+impl Carried {
+    /// Reads what the record has of a session whose process has ended.
+    pub fn read(memory: &str) -> Option<Self> {
+        let memory = Remembered::read(memory)?;
+        let conversation = memory.conversation.clone().filter(|_| !memory.summary.has_no_prompts());
+        Some(Self { conversation, memory })
+    }
+
+    /// What the next process begins with: what was said and spent stays, what was seen does not. The transcript is read
+    /// on only if the agent goes on with the conversation.
+    pub fn into_memory(self, goes_on: bool, now: Wall) -> Option<String> {
+        let Remembered { transcript, summary, tells_replies, usage, conversation, .. } = self.memory;
+        let next = Remembered {
+            since: now,
+            detector: None,
+            transcript: transcript.filter(|_| goes_on),
+            summary,
+            tells_replies: tells_replies && goes_on,
+            usage,
+            stops: StopsMemory::default(),
+            conversation: conversation.filter(|_| goes_on),
+        };
+        serde_json::to_string(&next).ok()
     }
 }

@@ -195,6 +195,8 @@ impl Session {
             let decoded = decode(spec, &report.event, &report.payload);
             if decoded.transcript.is_some() || decoded.agent_session.is_some() {
                 let (path, session) = (decoded.transcript, decoded.agent_session);
+                // The last one counts: some commands of agents begin another conversation.
+                self.conversation.id = session.clone().or(self.conversation.id.take());
                 self.push(Effect::NameTranscript { path, session });
             }
             for fact in decoded.facts {

@@ -101,6 +101,11 @@ impl Session {
         &self.conversation.summary
     }
 
+    /// The agent's own id of the conversation, once it was told.
+    pub fn conversation_id(&self) -> Option<&str> {
+        self.conversation.id.as_deref()
+    }
+
     /// How far the transcript was read, for whoever goes on.
     pub fn transcript_read(&self) -> Option<&Value> {
         self.conversation.read.as_ref()

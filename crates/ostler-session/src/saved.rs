@@ -12,7 +12,7 @@ use crate::terminal::SavedScreen;
 pub struct Saved {
     /// Its id.
     pub id: String,
-    /// When it was asked for.
+    /// When its present process was asked for.
     pub created: Wall,
     /// The preset of its agent.
     pub agent: Option<String>,

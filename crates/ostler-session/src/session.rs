@@ -173,7 +173,7 @@ impl Session {
         let profile = AgentProfile::default();
         let remembered = memory.as_deref().and_then(Remembered::read);
         let (since, memory, conversation, stops) = match remembered.map(Remembered::into_parts) {
-            Some((since, memory, conversation, stops)) => (since, Some(memory), conversation, stops),
+            Some(parts) => parts,
             None => (created, None, Conversation::default(), StopsMemory::default()),
         };
         let AgentProfile { book, settings, expectations, .. } = &profile;

@@ -171,6 +171,29 @@ const STEPS: &[&str] = &[
     "
     DROP TABLE shared_attempts;                     -- a run's record has its attempts
 ",
+    "
+    ALTER TABLE sessions ADD COLUMN request TEXT;              -- JSON: what was asked for, for another process
+    ALTER TABLE sessions ADD COLUMN process INTEGER NOT NULL DEFAULT 1;     -- number of the present process
+    ALTER TABLE sessions ADD COLUMN began_ms INTEGER;          -- when that was asked for; NULL for the first
+    ALTER TABLE sessions ADD COLUMN resumed_by TEXT;           -- the request that asked for it; NULL for the first
+
+    CREATE TABLE past_processes (                   -- those before the present one
+        session     TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        number      INTEGER NOT NULL,
+        dir         TEXT NOT NULL,
+        began_ms    INTEGER NOT NULL,
+        pid         INTEGER,
+        ending      TEXT NOT NULL,
+        status      INTEGER,
+        signal      INTEGER,
+        reason      TEXT,
+        ended_ms    INTEGER NOT NULL,
+        output      INTEGER NOT NULL,
+        cpu_us      INTEGER NOT NULL,
+        max_rss_kib INTEGER NOT NULL,
+        PRIMARY KEY (session, number)
+    ) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// Schema version of this build.

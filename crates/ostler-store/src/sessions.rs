@@ -30,13 +30,21 @@ pub struct NewSession {
     pub agent: Option<String>,
     /// The agent's version, where it is known.
     pub agent_version: Option<String>,
+    /// What was asked for, as the daemon wrote it; it can be asked for again.
+    pub request: Option<String>,
 }
 
-/// A recorded session.
+/// A recorded session. It has one process at a time; what is said of its program is said of the present one.
 #[derive(Debug, Clone)]
 pub struct Session {
-    /// What it was started as; the size is the present one.
+    /// What it was started as; size, directory and version are the present ones.
     pub start: NewSession,
+    /// Number of the present process, from 1 on.
+    pub process: u32,
+    /// When the present process was asked for.
+    pub began: Wall,
+    /// The request that asked for the present process, if it is not the first.
+    pub resumed_by: Option<String>,
     /// Process id of the program, once it ran.
     pub pid: Option<u32>,
     /// A person asked for its end.
@@ -47,26 +55,30 @@ pub struct Session {
     pub memory: Option<String>,
 }
 
+impl Session {
+    /// A session that was just recorded, before its first process runs.
+    pub fn new(start: NewSession) -> Self {
+        let began = start.created;
+        Self {
+            start,
+            process: 1,
+            began,
+            resumed_by: None,
+            pid: None,
+            stop_requested: false,
+            ending: None,
+            memory: None,
+        }
+    }
+}
+
 const COLUMNS: &str = "id, name, command, cwd, cols, rows, dir, created_ms, pid, stop_requested,
                        ending, status, signal, reason, ended_ms, output, cpu_us, max_rss_kib,
-                       agent, agent_version, memory";
+                       agent, agent_version, memory, request, process, coalesce(began_ms, created_ms), resumed_by";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
     let number = |index: usize| row.get::<_, i64>(index).map(i64::cast_unsigned);
     let command: String = row.get(2)?;
-    let ending = match row.get::<_, Option<String>>(10)? {
-        None => None,
-        Some(kind) => Some(Ending {
-            kind,
-            status: row.get(11)?,
-            signal: row.get(12)?,
-            reason: row.get(13)?,
-            at: Wall(number(14)?),
-            output: number(15)?,
-            cpu_us: number(16)?,
-            max_rss_kib: number(17)?,
-        }),
-    };
     Ok(Session {
         start: NewSession {
             id: row.get(0)?,
@@ -79,12 +91,42 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
             created: Wall(number(7)?),
             agent: row.get(18)?,
             agent_version: row.get(19)?,
+            request: row.get(21)?,
         },
+        process: row.get(22)?,
+        began: Wall(number(23)?),
+        resumed_by: row.get(24)?,
         pid: row.get(8)?,
         stop_requested: row.get(9)?,
-        ending,
+        ending: read_ending(row, 10)?,
         memory: row.get(20)?,
     })
+}
+
+/// How a process ended, from eight columns; nothing if it has not.
+pub(crate) fn read_ending(row: &Row<'_>, first: usize) -> rusqlite::Result<Option<Ending>> {
+    let number = |index: usize| row.get::<_, i64>(first + index).map(i64::cast_unsigned);
+    let Some(kind) = row.get::<_, Option<String>>(first)? else { return Ok(None) };
+    Ok(Some(Ending {
+        kind,
+        status: row.get(first + 1)?,
+        signal: row.get(first + 2)?,
+        reason: row.get(first + 3)?,
+        at: Wall(number(4)?),
+        output: number(5)?,
+        cpu_us: number(6)?,
+        max_rss_kib: number(7)?,
+    }))
+}
+
+/// What became of a statement that may have given a name to a second running session.
+pub(crate) fn unless_taken(done: rusqlite::Result<usize>, name: &str) -> Result<(), StoreError> {
+    match done {
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+            Err(StoreError::NameTaken(name.to_owned()))
+        }
+        other => Ok(other.map(drop)?),
+    }
 }
 
 impl Store {
@@ -92,8 +134,8 @@ impl Store {
     pub fn create_session(&mut self, session: &NewSession) -> Result<(), StoreError> {
         self.atomically(|transaction| {
             let inserted = transaction.execute(
-                "INSERT INTO sessions (id, name, command, cwd, cols, rows, dir, created_ms, agent, agent_version)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO sessions (id, name, command, cwd, cols, rows, dir, created_ms, agent, agent_version, request)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     session.id,
                     session.name,
@@ -105,14 +147,10 @@ impl Store {
                     session.created.0.cast_signed(),
                     session.agent,
                     session.agent_version,
+                    session.request,
                 ],
             );
-            match inserted {
-                Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
-                    return Err(StoreError::NameTaken(session.name.clone()));
-                }
-                other => other?,
-            };
+            unless_taken(inserted, &session.name)?;
             let event = NewEvent {
                 at: session.created,
                 session: Some(session.id.clone()),
@@ -237,7 +275,7 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Forgets ended sessions but the newest `keep`, and returns their directories. Those that have something in an
+    /// Forgets ended sessions but the newest `keep`, and returns their ids. Those that have something in an
     /// instructions file are kept too: nobody else would know to take it out.
     pub fn forget_ended(&mut self, keep: u32) -> Result<Vec<String>, StoreError> {
         self.atomically(|transaction| {
@@ -245,10 +283,10 @@ impl Store {
                        AND id NOT IN (SELECT session FROM pending_context WHERE in_file)
                        ORDER BY ended_ms DESC LIMIT -1 OFFSET ?1";
             transaction.execute(&format!("DELETE FROM events WHERE session IN ({old})"), [keep])?;
-            let sql = format!("DELETE FROM sessions WHERE id IN ({old}) RETURNING dir");
+            let sql = format!("DELETE FROM sessions WHERE id IN ({old}) RETURNING id");
             let mut statement = transaction.prepare(&sql)?;
-            let dirs = statement.query_map([keep], |row| row.get(0))?;
-            Ok(dirs.collect::<Result<_, _>>()?)
+            let ids = statement.query_map([keep], |row| row.get(0))?;
+            Ok(ids.collect::<Result<_, _>>()?)
         })
     }
 }

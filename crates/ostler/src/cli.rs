@@ -12,7 +12,7 @@ use ostler_core::State;
 
 pub(crate) use messages::{Ack, Messages, Send};
 pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs};
-pub(crate) use start::{Start, Wrap};
+pub(crate) use start::{Resume, Start, Wrap};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Providers(Providers),
     /// Start an agent, or any program, under care
     Start(Start),
+    /// Run an ended session again: same name, messages and history, and the agent's last conversation
+    Resume(Resume),
     /// List sessions
     #[command(visible_alias = "ls")]
     List(List),

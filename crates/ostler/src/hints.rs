@@ -8,8 +8,11 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
     Some(match problem.code {
         Code::SessionNotFound => "ostler list --all shows the sessions there are".into(),
         Code::SessionEnded => {
-            format!("ostler status {} says how; ostler start begins a new one", about("session")?)
+            let name = about("session")?;
+            format!("`ostler status {name}` says how; `ostler resume {name}` runs it again")
         }
+        Code::SessionRuns => format!("`ostler attach {}` shows it", about("session")?),
+        Code::SessionHasSurvivors => format!("`ostler stop {}` ends them", about("session")?),
         Code::HolderUnreachable => {
             format!("`ostler screen {}` shows what was seen last; the daemon keeps trying", about("session")?)
         }
@@ -63,7 +66,7 @@ mod tests {
         assert_eq!(hint(ended.clone()), "of the daemon", "it does not say which session");
         assert_eq!(
             hint(ended.about("session", "one")),
-            "ostler status one says how; ostler start begins a new one"
+            "`ostler status one` says how; `ostler resume one` runs it again"
         );
         let missing = problem().code(Code::AgentNotInstalled).about("agent", "x").about("title", "The X");
         assert_eq!(

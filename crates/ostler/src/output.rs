@@ -111,6 +111,11 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
         let holder = session.holder.map_or_else(String::new, |holder| format!(", held by {holder}"));
         lines.push(("process", format!("{pid}{holder}")));
     }
+    for past in &session.past {
+        let reason = past.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", plain(reason)));
+        let text = format!("process {} {}{reason}, {} ago", past.number, past.how, ago(past.ended, now));
+        lines.push(("earlier", text));
+    }
     if let Some(terminal) = &session.terminal {
         let mode = if terminal.canonical { "collects lines" } else { "raw" };
         let echo = if terminal.echo { ", echoes" } else { "" };

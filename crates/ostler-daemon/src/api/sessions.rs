@@ -1,17 +1,22 @@
 //! What clients ask about sessions.
 
 use ostler_core::State;
-use ostler_protocol::{Explanation, Problem, SessionInfo, StartRequest};
+use ostler_protocol::{Explanation, Problem, ResumeRequest, SessionInfo, StartRequest};
 use ostler_store::StoreHandle;
 
 use super::metrics::deliveries_of;
-use crate::session::{Command, ended_info, store_problem};
+use crate::session::{Command, ended_info, process_info, store_problem};
 use crate::sessions::{Found, Sessions};
-use crate::start::Starter;
+use crate::starter::Starter;
 
 /// Starts a program in a session, once: the same request again finds the session.
 pub(crate) async fn start(starter: &Starter, request: StartRequest) -> Result<SessionInfo, Problem> {
     starter.start(request).await
+}
+
+/// Gives a session that has ended another process: same name, queue and history.
+pub(crate) async fn resume(starter: &Starter, request: ResumeRequest) -> Result<SessionInfo, Problem> {
+    starter.resume(request).await
 }
 
 /// Ends a session's whole process tree; returns when it is gone.
@@ -56,6 +61,11 @@ pub(crate) async fn status(
         Found::Ended(session) => ended_info(&session),
     };
     info.deliveries = deliveries_of(store, &info.id).await;
+    if info.process > 1 {
+        let id = info.id.clone();
+        let past = store.run(move |store| store.past_processes(&id)).await;
+        info.past = past.map_err(|error| store_problem(&error))?.into_iter().map(process_info).collect();
+    }
     Ok(info)
 }
 

@@ -100,6 +100,7 @@ pub(crate) fn mailbox(services: &Services, record: &Record) -> (Mailbox, Session
     let handle = SessionHandle {
         id: record.start.id.clone(),
         name: record.start.name.clone(),
+        process: record.process,
         dir: SessionDir::new(&record.start.dir),
         commands: sender,
         state: state_receiver,
@@ -263,7 +264,7 @@ impl Actor {
             std::thread::spawn(move || drop(holder.wait()));
         }
         self.answer_stoppers();
-        self.services.sessions.remove(&self.record.start.id);
+        self.services.sessions.remove(&self.record.start.id, self.record.process);
     }
 
     fn answer_stoppers(&mut self) {

@@ -33,8 +33,13 @@ impl Handles {
         self.with(|sessions| sessions.values().filter(matches).max_by_key(rank).cloned())
     }
 
-    pub(crate) fn remove(&self, id: &str) {
-        self.with(|sessions| sessions.remove(id));
+    /// Takes out the ticket to a session's process; a later process's stays.
+    pub(crate) fn remove(&self, id: &str, process: u32) {
+        self.with(|sessions| {
+            if sessions.get(id).is_some_and(|handle| handle.process == process) {
+                sessions.remove(id);
+            }
+        });
     }
 
     pub(crate) fn insert(&self, handle: SessionHandle) {

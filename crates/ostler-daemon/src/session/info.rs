@@ -1,9 +1,9 @@
 //! A session as users see it.
 
 use ostler_core::State;
-use ostler_protocol::{ExitInfo, MessageInfo, SessionInfo, TerminalInfo};
+use ostler_protocol::{ExitInfo, MessageInfo, ProcessInfo, SessionInfo, TerminalInfo};
 use ostler_session::TerminalStatus;
-use ostler_store::{Ending, Message, Session};
+use ostler_store::{Ending, Message, PastProcess, Session};
 
 use crate::clock::shown;
 
@@ -48,6 +48,9 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         usage: None,
         answering: false,
         exit: None,
+        process: session.process,
+        conversation: None,
+        past: Vec::new(),
     }
 }
 
@@ -71,6 +74,7 @@ pub(super) fn live(record: &Session, session: &ostler_session::Session) -> Sessi
     info.claims = session.claims().and_then(|claims| serde_json::to_value(claims).ok());
     info.usage = Some(session.usage()).filter(|usage| *usage != ostler_core::Usage::default());
     info.answering = session.is_answering();
+    info.conversation = session.conversation_id().map(str::to_owned);
     if session.missing() > 0 {
         info.because.push(format!("{} bytes of output were lost", session.missing()));
     }
@@ -114,6 +118,19 @@ pub(super) fn add_ending(info: &mut SessionInfo, ending: &Ending, stopped: bool)
         cpu,
         max_rss_kib: ending.max_rss_kib,
     });
+}
+
+/// A process that a session had, as users see it.
+pub(crate) fn process(process: PastProcess) -> ProcessInfo {
+    ProcessInfo {
+        number: process.number,
+        pid: process.pid,
+        started: shown(process.began),
+        ended: shown(process.ending.at),
+        how: process.ending.kind,
+        reason: process.ending.reason,
+        dir: process.dir,
+    }
 }
 
 /// A recorded message as users see it.

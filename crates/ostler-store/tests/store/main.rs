@@ -10,8 +10,8 @@ mod shared;
 use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Wall};
 use ostler_store::{
-    Accepted, DeliveryCounts, Ending, Intent, LastWrite, MISSED, MessageState, NewMessage, NewSession,
-    PendingContext, Store, StoreError, Terms,
+    Accepted, DeliveryCounts, Ending, Intent, LastWrite, MISSED, MessageState, NewMessage, NewProcess,
+    NewSession, PendingContext, Store, StoreError, Terms,
 };
 
 fn session(id: &str, name: &str) -> NewSession {
@@ -25,6 +25,7 @@ fn session(id: &str, name: &str) -> NewSession {
         dir: format!("/run/{id}"),
         agent: None,
         agent_version: None,
+        request: None,
         created: Wall(1_000),
     }
 }
@@ -281,9 +282,59 @@ fn old_ended_sessions_are_forgotten_with_their_messages() {
         }
     }
     store.add_message(&message("m", 1, "x")).unwrap();
-    assert_eq!(store.forget_ended(2).unwrap(), ["/run/s"]);
+    assert_eq!(store.forget_ended(2).unwrap(), ["s"]);
     assert_eq!(store.message("s", "m").unwrap().map(|m| m.id), None);
     assert_eq!(store.sessions(true).unwrap().len(), 3);
+}
+
+#[test]
+fn a_session_has_one_process_after_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut store = Store::open(&path).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    store.session_started("s", 42, Wall(1_001)).unwrap();
+    store.add_message(&message("m", 1, "x")).unwrap();
+    store.begin_write("s", "m", &intent("body", 7), Wall(2)).unwrap();
+    let process = |number: u32| NewProcess {
+        session: "s".into(),
+        number,
+        resumed_by: format!("request {number}"),
+        dir: format!("/run/s/{number}"),
+        agent_version: Some("2.0".into()),
+        cols: 100,
+        rows: 30,
+        memory: Some("{}".into()),
+        conversation: None,
+        at: Wall(5_000),
+    };
+    assert!(!store.begin_process(&process(2)).unwrap(), "the first one runs");
+    store.stop_requested("s", Wall(1_900)).unwrap();
+    store.session_ended("s", &ending(2_000)).unwrap();
+    assert!(!store.begin_process(&process(3)).unwrap(), "it is not the next one");
+    assert!(store.begin_process(&process(2)).unwrap());
+    assert!(!store.begin_process(&process(2)).unwrap(), "it was begun");
+    drop(store);
+
+    let mut store = Store::open(&path).unwrap();
+    let now = store.session("s").unwrap().unwrap();
+    assert_eq!((now.start.name.as_str(), now.process, now.began), ("one", 2, Wall(5_000)));
+    assert_eq!((now.pid, now.stop_requested, now.ending.is_none()), (None, false, true));
+    assert_eq!((now.start.dir.as_str(), now.start.cols), ("/run/s/2", 100));
+    assert_eq!(now.resumed_by.as_deref(), Some("request 2"));
+    assert_eq!(store.message("s", "m").unwrap().unwrap().id, "m", "the queue stays");
+    assert_eq!(store.last_write("s", "m").unwrap(), None, "the new ledger has typed nothing");
+    let past = store.past_processes("s").unwrap();
+    let [first] = &past[..] else { panic!("{past:?}") };
+    assert_eq!((first.number, first.pid, first.began, first.ending.at), (1, Some(42), Wall(1_000), Wall(2_000)));
+
+    // Somebody else has the name by now.
+    store.session_ended("s", &ending(6_000)).unwrap();
+    store.create_session(&session("t", "one")).unwrap();
+    assert!(matches!(store.begin_process(&process(3)), Err(StoreError::NameTaken(_))));
+    assert_eq!(store.past_processes("s").unwrap().len(), 1, "nothing is half done");
+    let events = store.events(Some("s"), 0, 100).unwrap();
+    assert_eq!(events.iter().filter(|event| event.event == "session.resumed").count(), 1);
 }
 
 #[test]

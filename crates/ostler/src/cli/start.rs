@@ -77,6 +77,31 @@ pub(crate) struct Start {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// Name or id of a session that has ended
+    pub(crate) name: String,
+    /// Begin a new conversation, even if the agent could continue the last one
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Set a variable in its environment; may be given more than once. The rest of the environment is that of this
+    /// command
+    #[arg(long, value_name = "NAME=VALUE", value_parser = env_pair)]
+    pub(crate) env: Vec<(String, String)>,
+    /// Do not wait until the agent is ready
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+    /// Give up waiting after this many seconds
+    #[arg(long, value_name = "SECS", default_value = "90", value_parser = seconds)]
+    pub(crate) timeout: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Arguments for the program, instead of those that it was started with
+    #[arg(last = true)]
+    pub(crate) args: Option<Vec<OsString>>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Wrap {
     /// The agent, or any program
     #[arg(value_name = "AGENT")]

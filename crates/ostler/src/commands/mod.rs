@@ -18,6 +18,7 @@ mod messages;
 mod metrics;
 mod providers;
 mod replay;
+mod resume;
 mod run;
 mod screen;
 mod send;
@@ -42,6 +43,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Runs { command } => run::runs(&command),
         Command::Providers(args) => providers::run(&args),
         Command::Start(args) => start::run(args),
+        Command::Resume(args) => resume::run(&args),
         Command::List(args) => list::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Screen(args) => screen::run(&args),

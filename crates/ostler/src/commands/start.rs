@@ -2,6 +2,8 @@
 
 mod verdict;
 
+pub(super) use verdict::verdict;
+
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
@@ -67,12 +69,7 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
     let wait = !args.no_wait;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let messages = if asks && wait { await_startup(&session, deadline)? } else { Vec::new() };
-    let session = match (session.preset.is_some(), wait) {
-        (true, true) => await_ready(&session, deadline)?,
-        (true, false) => early(&session, SUDDEN_DEATH),
-        (false, true) => early(&session, INSTANT_DEATH),
-        (false, false) => session,
-    };
+    let session = settled(session, wait, deadline)?;
     if args.json {
         output::json(&Answer { session: &session, startup: messages.clone() })?;
     } else {
@@ -81,7 +78,21 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
             output::print(&format!("  {}", messages::line(message)))?;
         }
     }
-    verdict::verdict(&session, &messages, wait)
+    verdict(&session, &messages, wait)
+}
+
+/// The session when its agent is ready, if that is waited for, and past the moment in which programs that cannot run die.
+pub(super) fn settled(
+    session: SessionInfo,
+    wait: bool,
+    deadline: Instant,
+) -> Result<SessionInfo, CommandError> {
+    Ok(match (session.preset.is_some(), wait) {
+        (true, true) => await_ready(&session, deadline)?,
+        (true, false) => early(&session, SUDDEN_DEATH),
+        (false, true) => early(&session, INSTANT_DEATH),
+        (false, false) => session,
+    })
 }
 
 /// Starts a session for somebody who is about to look at it.
@@ -93,9 +104,17 @@ pub(super) fn begin_in_terminal(mut args: Start) -> Result<SessionInfo, CommandE
 
 /// Starts the session, whatever happens to the daemon meanwhile.
 fn begin(mut request: StartRequest) -> Result<SessionInfo, CommandError> {
+    until_begun(|| {
+        request.id = client::fresh_id();
+        Request::Start(Box::new(request.clone()))
+    })
+}
+
+/// Asks for a program to be run until it was, whatever happens to the daemon meanwhile; each request has an id of its own.
+pub(super) fn until_begun(mut request: impl FnMut() -> Request) -> Result<SessionInfo, CommandError> {
     let mut tries = TRIES;
     loop {
-        let session = super::session(client::call(&Request::Start(Box::new(request.clone())))?)?;
+        let session = super::session(client::call(&request())?)?;
         if session.kind.as_deref() != Some("failed") {
             return Ok(session);
         }
@@ -104,12 +123,10 @@ fn begin(mut request: StartRequest) -> Result<SessionInfo, CommandError> {
         if tries == 0 {
             return Err(CommandError::new(Kind::Failed, session.because.join("; ")));
         }
-        request.id = client::fresh_id();
     }
 }
 
 fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
-    let text = |(name, value): &(String, String)| (OsText::from(name), OsText::from(value));
     let program = match args.program.clone() {
         Some(program) => program,
         None => super::agents::chosen(args.role.as_deref(), cwd)?.into(),
@@ -131,24 +148,39 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
             .hint("give --prompt, --context or --recall with it"));
     }
     Ok(StartRequest {
-        id: client::fresh_id(),
+        id: String::new(),
         program: OsText::from(&program),
         args: args.args.iter().map(OsText::from).collect(),
         agent: args.agent.clone(),
         hooks: !args.no_hooks,
         name: args.name.clone(),
         cwd: OsText::from(cwd),
-        env: client::environment().iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        extra_env: args.env.iter().map(text).collect(),
+        env: own_environment(),
+        extra_env: extra_environment(&args.env),
         cols: args.size.cols,
         rows: args.size.rows,
         record: args.record.map_or(0, |mib| u64::from(mib) * MIB),
-        open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(0),
+        open_files: open_files(),
         umask: umask(),
         startup: StartupRequest { prompt, context, sender: sender(), beacon: !args.no_beacon, subject },
         trust: args.trust,
         unattended: args.unattended,
     })
+}
+
+/// The environment of this command.
+pub(super) fn own_environment() -> Vec<(OsText, OsText)> {
+    client::environment().iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+/// The variables that were asked for.
+pub(super) fn extra_environment(pairs: &[(String, String)]) -> Vec<(OsText, OsText)> {
+    pairs.iter().map(|(name, value)| (OsText::from(name), OsText::from(value))).collect()
+}
+
+/// This process's limit on open files; 0 if it has none.
+pub(super) fn open_files() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(0)
 }
 
 /// What is known of the project.
@@ -258,7 +290,7 @@ fn early(session: &SessionInfo, patience: Duration) -> SessionInfo {
 }
 
 /// This process's umask, read without changing it.
-fn umask() -> u32 {
+pub(super) fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o22)

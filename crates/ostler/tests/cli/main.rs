@@ -22,6 +22,7 @@ mod kill_prompts;
 mod killer;
 mod policy;
 mod readiness;
+mod resume;
 mod runs;
 mod sandbox;
 mod startup;

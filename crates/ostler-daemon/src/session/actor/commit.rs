@@ -41,7 +41,7 @@ pub(super) async fn load(
     let screen = snapshot::load(dir).map(|found| SavedScreen { screen: found.screen, offset: found.offset });
     Ok(Saved {
         id: record.start.id.clone(),
-        created: record.start.created,
+        created: record.began,
         agent: record.start.agent.clone(),
         size: Size::clamped(record.start.cols, record.start.rows),
         pid: record.pid,

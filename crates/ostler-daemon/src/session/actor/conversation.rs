@@ -26,7 +26,7 @@ impl Actor {
             cwd: self.record.start.cwd.clone().into(),
             session: None,
             path: None,
-            started: self.record.start.created,
+            started: self.record.began,
         };
         let read = self.session.transcript_read().cloned();
         let read = read.and_then(|read| serde_json::from_value::<TailState>(read).ok());

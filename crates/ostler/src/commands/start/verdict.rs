@@ -10,7 +10,7 @@ use crate::commands::{agents, send};
 use crate::error::{CommandError, Kind};
 
 /// What to say of the start of an agent that was given `messages`, if it was waited for.
-pub(super) fn verdict(
+pub(in crate::commands) fn verdict(
     session: &SessionInfo,
     messages: &[MessageInfo],
     wait: bool,

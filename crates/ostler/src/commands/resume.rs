@@ -1,0 +1,61 @@
+//! `ostler resume`
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use ostler_protocol::{OsText, Request, Response, ResumeRequest, SessionInfo};
+
+use super::{agents, start};
+use crate::cli::Resume;
+use crate::error::CommandError;
+use crate::{client, output};
+
+pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
+    let mut request = ResumeRequest {
+        id: String::new(),
+        name: args.name.clone(),
+        args: args.args.as_ref().map(|args| args.iter().map(OsText::from).collect()),
+        fresh: args.fresh,
+        env: start::own_environment(),
+        extra_env: start::extra_environment(&args.env),
+        open_files: start::open_files(),
+        umask: start::umask(),
+    };
+    let resumed = start::until_begun(|| {
+        request.id = client::fresh_id();
+        Request::Resume(Box::new(request.clone()))
+    })?;
+    let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
+    let goes_on = resumed.conversation.is_some();
+    let session = start::settled(resumed, !args.no_wait, deadline)?;
+    if args.json {
+        output::json(&session)?;
+    } else {
+        output::print(&format!("{}\n", session.name))?;
+        report(&session, goes_on, args.fresh)?;
+    }
+    start::verdict(&session, &[], !args.no_wait)
+}
+
+/// Says what a person should know about the session that came back.
+fn report(session: &SessionInfo, goes_on: bool, fresh: bool) -> Result<(), CommandError> {
+    let name = &session.name;
+    if session.preset.is_some() && !goes_on && !fresh {
+        agents::tell(&format!(
+            "{name} began a new conversation: the last one is not known, or {} cannot continue one. `ostler context load \
+             {name}` prints what is known of the project",
+            session.agent
+        ));
+    }
+    let list = Request::Messages { name: Some(session.id.clone()), all: false };
+    let Response::Messages { messages } = client::call(&list)? else { return Err(super::unexpected()) };
+    let given_up = messages.iter().filter(|message| message.failure.is_some()).count();
+    if given_up > 0 {
+        let (noun, pronoun) = if given_up == 1 { ("message", "it") } else { ("messages", "each") };
+        agents::tell(&format!(
+            "{given_up} {noun} did not get through before; `ostler messages list {name}` shows {pronoun}, `ostler messages \
+             retry ID` tries again"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! A session that has ended gets another process.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::agent_lab::Lab;
+use crate::support::{TestHome, kill, ostler, pid, until};
+
+/// Hooks that the agent's program runs itself, and a way to go on with a conversation.
+const PRESET: &str = r#"
+[session]
+resume = ["--goes-on-with", "{id}"]
+[hooks]
+file = "hooks.json"
+session_id = "/session_id"
+[hooks.session]
+args = ["--hooks"]
+[hooks.events]
+SessionStart = { fact = "session_started" }
+UserPromptSubmit = { fact = "prompt_submitted", text = "/prompt" }
+"#;
+
+/// An agent that tells the id of its conversation and its first prompt, and writes down how it was called.
+fn agent(lab: &Lab) -> String {
+    let calls = lab.home.scratch().join("calls");
+    format!(
+        "echo \"$@\" >> {}\n[ \"$1\" = --hooks ] && shift\n[ \"$1\" = --goes-on-with ] && shift 2\n\
+         tell() {{ {ostler} hook \"$1\" --agent standin --per-session > /dev/null; }}\n\
+         echo '{{\"session_id\":\"talk-7\"}}' | tell SessionStart\n\
+         [ -e {said} ] || echo '{{\"session_id\":\"talk-7\",\"prompt\":\"hello\"}}' | tell UserPromptSubmit\n\
+         : > {said}\nexec {ostler} stand-in \"$@\"\n",
+        calls.display(),
+        ostler = ostler().display(),
+        said = lab.home.scratch().join("said").display(),
+    )
+}
+
+fn calls(lab: &Lab) -> Vec<String> {
+    let calls = fs::read_to_string(lab.home.scratch().join("calls")).unwrap();
+    calls.lines().map(str::to_owned).collect()
+}
+
+fn resume(lab: &Lab, options: &[&str]) -> Value {
+    let resumed = lab.run(&[&["resume", "a", "--json", "--timeout", "60"], options].concat());
+    serde_json::from_str(&resumed.ok()).unwrap()
+}
+
+#[test]
+fn an_agent_comes_back_with_its_name_its_messages_and_its_conversation() {
+    let lab = Lab::with(PRESET);
+    lab.write_agent(&agent(&lab));
+    lab.start_with("a", &["--timeout", "60"], &[]).ok();
+    let first = lab.home.status("a");
+    assert_eq!((&first["process"], &first["conversation"]), (&1.into(), &"talk-7".into()));
+    lab.run(&["resume", "a"]).fails(1, &["session \"a\" runs", "ostler attach a"]);
+    lab.deliver("a", "the first", &["--id", "one"]);
+
+    // It crashes while a message waits for it.
+    lab.deliver("a", "sleep: 60", &[]);
+    lab.send("a", "too late", &["--id", "late", "--wait", "queued"]).ok();
+    kill(pid(&lab.home.status("a")["pid"]));
+    lab.wait("a", "exited");
+    lab.send("a", "to nobody", &[]).fails(1, &["ostler resume a"]);
+
+    let second = resume(&lab, &[]);
+    assert_eq!((&second["id"], &second["name"]), (&first["id"], &first["name"]));
+    assert_eq!((&second["process"], &second["state"]), (&2.into(), &"idle".into()));
+    assert_ne!(second["pid"], first["pid"]);
+    assert_ne!(second["dir"], first["dir"], "each process has files of its own");
+    let calls = calls(&lab);
+    assert!(calls[1].contains("--goes-on-with talk-7 --log"), "{calls:?}");
+    let status = lab.home.status("a");
+    let past = status["past"].as_array().unwrap();
+    assert_eq!((past.len(), &past[0]["number"], &past[0]["how"]), (1, &1.into(), &"killed".into()));
+
+    // What was sent before is still known, and goes nowhere by itself.
+    assert_eq!(lab.message("a", "one")["proof"], "submitted");
+    assert_eq!(lab.message("a", "late")["state"], "failed");
+    assert_eq!(lab.deliver("a", "the first", &["--id", "one"])["attempts"], 1, "the same message is not sent again");
+    lab.run(&["messages", "retry", "late"]).ok();
+    lab.await_message("a", "late", "delivered");
+    lab.deliver("a", "the second", &[]);
+
+    // The next daemon finds the second process, not the first.
+    lab.home.kill_daemon();
+    assert_eq!(lab.home.status("a")["pid"], second["pid"]);
+    lab.deliver("a", "the third", &[]);
+    let texts: Vec<String> = lab.taken("a").into_iter().filter(|text| text != "sleep: 60").collect();
+    assert_eq!(texts, ["the first", "too late", "the second", "the third"]);
+    let events = lab.home.ok(["events", "a", "--json"]);
+    let resumed = events.lines().find(|event| event.contains("session.resumed")).unwrap();
+    assert!(resumed.contains("talk-7"), "{resumed}");
+}
+
+#[test]
+fn a_conversation_is_begun_anew_where_it_cannot_go_on_or_should_not() {
+    let lab = Lab::with(PRESET);
+    lab.write_agent(&agent(&lab));
+    lab.start_with("a", &["--timeout", "60"], &[]).ok();
+    lab.run(&["stop", "a"]).ok();
+    let fresh = resume(&lab, &["--fresh"]);
+    assert_eq!(fresh["process"], 2);
+    lab.run(&["stop", "a"]).ok();
+    // Nothing was said in the second conversation: there is none to go on with.
+    let again = lab.run(&["resume", "a", "--timeout", "60", "--", "--reply", "anew"]).ok();
+    assert_eq!(again.trim(), "a");
+    let calls = calls(&lab);
+    assert!(!calls.iter().any(|call| call.contains("goes-on-with")), "{calls:?}");
+    assert_eq!(calls[2], "--hooks --reply anew", "arguments replace those of the start");
+    assert_eq!(lab.home.status("a")["past"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn any_program_can_be_run_again_but_not_twice_at_once() {
+    let home = TestHome::new();
+    home.start_sh("one", "echo first; read line; echo got $line");
+    home.ok(["send", "one", "--raw", "bye\r"]);
+    home.ok(["wait", "one", "exited", "--timeout", "60"]);
+    let resumed = home.json(["resume", "one", "--json"]);
+    assert_eq!((&resumed["process"], &resumed["state"]), (&2.into(), &"unknown".into()));
+    home.await_screen("one", "first");
+    home.ok(["send", "one", "--raw", "again\r"]);
+    home.await_screen("one", "got again");
+    home.ok(["wait", "one", "exited", "--timeout", "60"]);
+
+    // Another session has the name by now.
+    home.start_sh("one", "read line");
+    let id = resumed["id"].as_str().unwrap();
+    home.run(["resume", id]).fails(1, &["one"]);
+    home.run(["resume", "nobody"]).fails(1, &["there is no session called \"nobody\""]);
+}
+
+#[test]
+fn a_session_whose_agent_outlived_its_terminal_is_not_run_twice() {
+    let home = TestHome::new();
+    let started = home.start_sh("one", "trap '' HUP; while :; do sleep 1; done");
+    home.await_screen("one", "");
+    let holder = pid(&home.status("one")["holder"]);
+    kill(holder);
+    until("the session is lost", || (home.status("one")["state"] == "exited").then_some(()));
+    home.run(["resume", "one"]).fails(1, &["outlived its terminal", "ostler stop one"]);
+    home.ok(["stop", "one"]);
+    let resumed = home.json(["resume", "one", "--json"]);
+    assert_eq!(resumed["process"], 2);
+    assert_ne!(resumed["pid"], started["pid"]);
+}
