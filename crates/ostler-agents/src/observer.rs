@@ -98,7 +98,7 @@ impl Observer {
             if let Signal::ProgramStatus(status) = signal
                 && status.id.is_none()
             {
-                actions.extend(self.detector.handle(Event::Claimed(claim(status)), now));
+                actions.extend(self.detector.handle(Event::Claimed(claim(status, self.reader.book())), now));
             }
         }
         actions
@@ -136,9 +136,11 @@ impl Observer {
 }
 
 /// What a program's status claims; taking it back claims nothing.
-fn claim(status: &ProgramStatus) -> Option<Claim> {
+fn claim(status: &ProgramStatus, book: &RuleBook) -> Option<Claim> {
+    let background = || status.message.as_deref().is_some_and(|message| book.is_background_work(message));
     Some(match status.state {
         ProgramState::Idle => Claim::Idle,
+        ProgramState::Working if background() => Claim::Watching,
         ProgramState::Working => Claim::Working,
         ProgramState::Done => Claim::Done,
         ProgramState::Error => Claim::Error,

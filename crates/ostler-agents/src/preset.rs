@@ -265,6 +265,9 @@ pub struct StatusSpec {
     pub speaks: Speaks,
     /// The versions that do.
     pub versions: Option<String>,
+    /// What it says with `working` when its turn is over and only its own background work goes on: a pattern for the
+    /// message.
+    pub watching: Option<String>,
 }
 
 /// When an agent tells its status on its terminal.

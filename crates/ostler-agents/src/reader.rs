@@ -75,6 +75,10 @@ impl Reader {
         &self.reading
     }
 
+    pub(crate) fn book(&self) -> &RuleBook {
+        &self.book
+    }
+
     /// The composer at the last look.
     pub fn composer(&self) -> Option<&Composer> {
         self.composer.as_ref()

@@ -51,6 +51,8 @@ pub struct RuleBook {
     pub(crate) hints: Vec<usize>,
     pub(crate) composer: Option<ComposerPatterns>,
     speech: Option<Speech>,
+    /// What the agent says with its status when only its own background work goes on.
+    watching: Option<Regex>,
 }
 
 #[derive(Debug)]
@@ -143,12 +145,19 @@ impl RuleBook {
         rules.iter().filter(|rule| rule.is_hint_of_work()).for_each(|rule| rule.test.patterns(&mut hints));
         let (set, patterns) = compiler.finish()?;
         let speech = speech(&preset.conversation)?;
-        Ok(Self { set, patterns, rules, telling, hints, composer, speech })
+        let watching = preset.status.watching.as_deref();
+        let watching = watching.map(|source| single("status.watching", source)).transpose()?;
+        Ok(Self { set, patterns, rules, telling, hints, composer, speech, watching })
     }
 
     /// How prompts and replies look on the agent's screen, where that is known.
     pub fn speech(&self) -> Option<&Speech> {
         self.speech.as_ref()
+    }
+
+    /// Whether the agent says, with its status, that only its own background work goes on.
+    pub(crate) fn is_background_work(&self, message: &str) -> bool {
+        self.watching.as_ref().is_some_and(|watching| watching.is_match(message))
     }
 
     /// Whether the agent's composer can be recognised.
@@ -195,15 +204,17 @@ fn speech(spec: &ConversationSpec) -> Result<Option<Speech>, RuleError> {
         (Some(_), None) => return Err(RuleError::new("conversation.reply", "is missing beside `prompt`")),
         (None, Some(_)) => return Err(RuleError::new("conversation.prompt", "is missing beside `reply`")),
     };
-    let mut compiler = Compiler::default();
-    let mut compile = |field: &str, source: &str| {
-        let index = compiler.pattern(field, source)?;
-        Ok::<_, RuleError>(compiler.regexes[index].clone())
-    };
     Ok(Some(Speech {
-        prompt: compile("conversation.prompt", prompt)?,
-        reply: compile("conversation.reply", reply)?,
+        prompt: single("conversation.prompt", prompt)?,
+        reply: single("conversation.reply", reply)?,
     }))
+}
+
+/// A pattern that is not looked for in rows.
+fn single(field: &str, source: &str) -> Result<Regex, RuleError> {
+    let mut compiler = Compiler::default();
+    let index = compiler.pattern(field, source)?;
+    Ok(compiler.regexes.swap_remove(index))
 }
 
 /// The pattern with every word boundary that of ASCII words.

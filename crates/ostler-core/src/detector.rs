@@ -113,8 +113,8 @@ pub struct Detector {
     claim: Option<At<Claim>>,
     /// When it claimed to be idle for the first time.
     first_idle: Option<Steady>,
-    /// It has claimed to be at work.
-    told_of_work: bool,
+    /// When it last claimed to be at work.
+    told_of_work: Option<Steady>,
     hooks: TurnRecord,
     transcript: TurnRecord,
     reading: Reading,
@@ -168,7 +168,7 @@ impl Detector {
             ready: false,
             claim: None,
             first_idle: None,
-            told_of_work: false,
+            told_of_work: None,
             hooks: TurnRecord::default(),
             transcript: TurnRecord::default(),
             reading: Reading::default(),
@@ -197,7 +197,7 @@ impl Detector {
         let Memory { verdict, ready, claim, hooks, transcript } = memory;
         // It went to work since it said that it rests, and has yet to tell, or nobody has heard it.
         let outdated = verdict.state == State::Working;
-        let rested = |claim: &At<Claim>| matches!(claim.what, Claim::Idle | Claim::Done);
+        let rested = |claim: &At<Claim>| matches!(claim.what, Claim::Idle | Claim::Watching | Claim::Done);
         let record = |record: TurnRecord| {
             let record = record.learnt(now);
             if outdated { record.without_end() } else { record }
@@ -353,10 +353,12 @@ impl Detector {
         if self.first_idle.is_none() && claim == Some(Claim::Idle) {
             self.first_idle = Some(now);
         }
-        self.told_of_work |= claim == Some(Claim::Working);
+        if claim == Some(Claim::Working) {
+            self.told_of_work = Some(now);
+        }
         self.emptied = None;
         // That it still rests may have been said before it saw what was typed.
-        let rested = matches!(self.claim, Some(At { what: Claim::Idle | Claim::Done, .. }));
+        let rested = matches!(self.claim, Some(At { what: Claim::Idle | Claim::Watching | Claim::Done, .. }));
         if !(rested && claim == Some(Claim::Idle)) {
             self.entered = None;
         }
@@ -387,7 +389,8 @@ impl Detector {
     /// That it worked, and rests now, does not tell so: some work for a moment while they start.
     fn is_answered(&self) -> bool {
         let Some(prompted) = &self.prompted else { return false };
-        let claimed = self.claim.is_some_and(|claim| claim.what == Claim::Done && claim.at >= prompted.at);
+        let over = |claim: Claim| matches!(claim, Claim::Done | Claim::Watching);
+        let claimed = self.claim.is_some_and(|claim| over(claim.what) && claim.at >= prompted.at);
         let told = |record: &TurnRecord| {
             let began = record.begun.is_some_and(|begun| begun >= prompted.at);
             began && record.open.is_some_and(|open| !open.what)

@@ -22,8 +22,7 @@ impl Starter {
         }
         let cwd = PathBuf::from(OsString::from(request.cwd.clone()));
         let StartRequest { open_files, umask, .. } = request;
-        let mut inherited =
-            Inherited::new(&request.id, &request.env, &request.extra_env, open_files, umask);
+        let mut inherited = Inherited::new(&request.id, &request.env, &request.extra_env, open_files, umask);
         let asked = Asked::of(&request);
         let located = self.locate(&asked, &cwd, &inherited).await?;
         let session = self.record(&request, &asked, &cwd, &located).await?;

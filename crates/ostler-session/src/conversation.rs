@@ -20,6 +20,8 @@ const OPEN: usize = 10;
 pub(crate) struct Conversation {
     /// The agent's own id of it, once it was told.
     pub(crate) id: Option<String>,
+    /// The agent was given something in it: before that there is nothing to continue.
+    pub(crate) begun: bool,
     /// How far it was read, by this daemon or an earlier one.
     pub(crate) read: Option<Value>,
     /// What was spent so far.
@@ -30,6 +32,22 @@ pub(crate) struct Conversation {
     pub(crate) tells_replies: bool,
     /// Why the transcript is not read.
     pub(crate) problem: Option<String>,
+}
+
+impl Conversation {
+    /// The agent tells the id of its conversation; some commands begin another one.
+    pub(crate) fn identify(&mut self, id: String) {
+        if self.id.as_ref().is_some_and(|known| *known != id) {
+            self.begun = false;
+        }
+        self.id = Some(id);
+    }
+
+    /// Takes in what a hook or the transcript reports.
+    pub(crate) fn hear(&mut self, fact: &Fact) {
+        self.begun |= matches!(fact, Fact::PromptSubmitted { .. });
+        self.summary.hear(fact);
+    }
 }
 
 /// What was said in a session of late. Small: it is kept with the session's state.

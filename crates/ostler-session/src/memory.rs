@@ -32,6 +32,9 @@ pub(crate) struct Remembered {
     /// The agent's own id of the conversation.
     #[serde(default)]
     conversation: Option<String>,
+    /// The agent was given something in it.
+    #[serde(default)]
+    begun: bool,
 }
 
 impl Remembered {
@@ -41,7 +44,7 @@ impl Remembered {
         conversation: &Conversation,
         stops: StopsMemory,
     ) -> Self {
-        let Conversation { id, read, usage, summary, tells_replies, .. } = conversation;
+        let Conversation { id, begun, read, usage, summary, tells_replies, .. } = conversation;
         Self {
             since,
             detector: Some(detector),
@@ -51,6 +54,7 @@ impl Remembered {
             usage: *usage,
             stops,
             conversation: id.clone(),
+            begun: *begun,
         }
     }
 
@@ -59,9 +63,9 @@ impl Remembered {
     }
 
     pub(crate) fn into_parts(self) -> (Wall, Option<Memory>, Conversation, StopsMemory) {
-        let Self { since, detector, transcript, summary, tells_replies, usage, stops, conversation: id } = self;
-        let conversation =
-            Conversation { id, read: transcript, usage, summary, tells_replies, problem: None };
+        let Self { since, detector, transcript: read, summary, tells_replies, usage, stops, .. } = self;
+        let (id, begun) = (self.conversation, self.begun);
+        let conversation = Conversation { id, begun, read, usage, summary, tells_replies, problem: None };
         (since, detector, conversation, stops)
     }
 }
@@ -69,7 +73,7 @@ impl Remembered {
 /// What a session remembers when its process has ended and another one begins.
 #[derive(Debug, Clone)]
 pub struct Carried {
-    /// The conversation that the agent can take up, by its own id; none if nothing was said in it.
+    /// The conversation that the agent can take up, by its own id; none if it was given nothing in it.
     pub conversation: Option<String>,
     memory: Remembered,
 }
@@ -78,7 +82,7 @@ impl Carried {
     /// Reads what the record has of a session whose process has ended.
     pub fn read(memory: &str) -> Option<Self> {
         let memory = Remembered::read(memory)?;
-        let conversation = memory.conversation.clone().filter(|_| !memory.summary.has_no_prompts());
+        let conversation = memory.conversation.clone().filter(|_| memory.begun);
         Some(Self { conversation, memory })
     }
 
@@ -95,6 +99,7 @@ impl Carried {
             usage,
             stops: StopsMemory::default(),
             conversation: conversation.filter(|_| goes_on),
+            begun: goes_on,
         };
         serde_json::to_string(&next).ok()
     }

@@ -195,8 +195,9 @@ impl Session {
             let decoded = decode(spec, &report.event, &report.payload);
             if decoded.transcript.is_some() || decoded.agent_session.is_some() {
                 let (path, session) = (decoded.transcript, decoded.agent_session);
-                // The last one counts: some commands of agents begin another conversation.
-                self.conversation.id = session.clone().or(self.conversation.id.take());
+                if let Some(id) = &session {
+                    self.conversation.identify(id.clone());
+                }
                 self.push(Effect::NameTranscript { path, session });
             }
             for fact in decoded.facts {
@@ -216,7 +217,7 @@ impl Session {
 
     /// Takes in what a hook or the transcript tells.
     fn on_fact(&mut self, fact: Fact, event: detector::Event, by: Witness) {
-        self.conversation.summary.hear(&fact);
+        self.conversation.hear(&fact);
         self.note(Note::Detect(event));
         match fact {
             Fact::PromptSubmitted { text } => self.note(Note::PromptTaken(by, text)),

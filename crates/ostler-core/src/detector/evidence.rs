@@ -63,6 +63,8 @@ pub enum Claim {
     Idle,
     /// At work.
     Working,
+    /// Done, and watching what it left running in the background.
+    Watching,
     /// Waiting for a person.
     Blocked(Asking),
     /// Finished what it was asked.

@@ -171,6 +171,7 @@ fn claim(word: &str) -> Option<Claim> {
     Some(match word {
         "idle" => Claim::Idle,
         "working" => Claim::Working,
+        "watching" => Claim::Watching,
         "done" => Claim::Done,
         "error" => Claim::Error,
         "blocked" => Claim::Blocked(Asking::Permission),

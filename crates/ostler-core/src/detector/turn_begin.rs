@@ -11,7 +11,13 @@ impl Detector {
         let began = |record: &TurnRecord| record.open.is_some_and(|open| open.at >= moment);
         let shown = self.reading.find(State::Working).is_some_and(|finding| !finding.general);
         let flickers = self.flickers(now).is_some();
-        if !flickers && self.claim.is_some_and(|claim| claim.at >= moment && claim.what != Claim::Idle) {
+        // A dialog alone is no sign: it may be one of the start, which the prompt has yet to come after.
+        let ended = |claim: Claim| matches!(claim, Claim::Watching | Claim::Done | Claim::Error);
+        let worked = self.told_of_work.is_some_and(|told| told >= moment);
+        let claimed = self.claim.is_some_and(|claim| {
+            claim.what != Claim::Idle && (worked || claim.at >= moment && ended(claim.what))
+        });
+        if !flickers && claimed {
             Some("program status")
         } else if began(&self.hooks) {
             Some("hook")

@@ -70,11 +70,19 @@ impl Detector {
                 if let Some(until) = self.flickers(now) {
                     return Some(self.hold("program status flickers").again(until));
                 }
+                // What it left running is all that works: the turn is over by every other word and look.
+                if self.is_watching_only() {
+                    return None;
+                }
                 self.doubted(Weighed::new(State::Working, 0.98, "program status: working"), now)
             }
             Claim::Error => Some(self.failure(0.97, "program status: error")),
-            Claim::Idle | Claim::Done => {
-                let word = if claim.what == Claim::Idle { "idle" } else { "done" };
+            Claim::Idle | Claim::Watching | Claim::Done => {
+                let word = match claim.what {
+                    Claim::Idle => "idle",
+                    Claim::Watching => "watches its own work",
+                    _ => "done",
+                };
                 let because = format!("program status: {word}");
                 if let Some(weighed) = self.unannounced(claim.at, &because, now) {
                     return Some(weighed);
@@ -83,9 +91,23 @@ impl Detector {
                 if let Some(weighed) = self.submitted(now) {
                     return Some(weighed);
                 }
-                Some(self.at_rest(0.98, because))
+                Some(match claim.what {
+                    Claim::Watching => Weighed::new(State::Watching, 0.95, because),
+                    _ => self.at_rest(0.98, because),
+                })
             }
         }
+    }
+
+    /// Whether hooks or transcript say that the last turn is over, and the screen shows the agent at rest with work of its
+    /// own in the background.
+    fn is_watching_only(&self) -> bool {
+        let record = self.record();
+        let began = record.begun.or(record.open.map(|open| open.at));
+        let newer =
+            self.prompted.as_ref().is_some_and(|prompted| began.is_none_or(|began| prompted.at > began));
+        let over = record.open.is_some_and(|open| !open.what) && !newer;
+        over && self.knows(State::Watching) && self.seen.working.is_none()
     }
 
     /// Work that the screen shows and that the agent, by its word of then, has not announced.
@@ -93,7 +115,7 @@ impl Detector {
         let (finding, seen) = self.reading.find(State::Working).zip(self.seen.working)?;
         let working = Weighed::new(State::Working, 0.7, rule(finding));
         // With a prompt on its command line an agent may go to work before it says for the first time that it is ready.
-        let first = self.first_idle == Some(claimed) && !self.told_of_work;
+        let first = self.first_idle == Some(claimed) && self.told_of_work.is_none();
         if seen <= claimed {
             return Some(working).filter(|_| first && !finding.general);
         }

@@ -114,7 +114,7 @@ pub fn consent<'a, A: Clone + PartialEq>(
     if leader.startup && circumstances.started {
         return refuse(Doubt::Late);
     }
-    if let Some(told) = circumstances.told.iter().find(|told| is_other(**told, leader.kind)) {
+    if let Some(told) = circumstances.told.iter().find(|told| is_other(**told, leader.kind, leader.startup)) {
         return refuse(Doubt::Denied(*told));
     }
     Consent::Answer { rule: leader.rule, policy: leader.policy, answer }
@@ -134,10 +134,12 @@ fn agrees<A: PartialEq>(witness: &Witness<'_, A>, leader: &Witness<'_, A>) -> bo
 }
 
 /// Whether what an agent says it waits for is something else than a dialog of this kind.
-fn is_other(told: Asking, kind: Option<&str>) -> bool {
+fn is_other(told: Asking, kind: Option<&str>, startup: bool) -> bool {
     match told {
         // No particular kind.
         Asking::Dialog => false,
+        // Before its first turn an agent has nothing else to ask permission for: it is the general word for trust, too.
+        Asking::Permission if startup && kind == Some(Asking::Trust.as_str()) => false,
         // Some ask for leave to go on with a plan.
         Asking::Permission if kind == Some(Asking::Plan.as_str()) => false,
         told => kind != Some(told.as_str()),
@@ -216,7 +218,11 @@ mod tests {
     #[test]
     fn the_agents_own_word_counts_for_more_than_the_look() {
         let told = |told| Circumstances { started: false, told };
-        assert_eq!(outcome(&[TRUST], told(&[Asking::Permission])), "trust: Denied(Permission)");
+        let general = "it is the general word";
+        assert_eq!(outcome(&[TRUST], told(&[Asking::Permission])), "trust: row of trust", "{general}");
+        let later = Witness { startup: false, ..TRUST };
+        assert_eq!(outcome(&[later], told(&[Asking::Permission])), "trust: Denied(Permission)");
+        assert_eq!(outcome(&[TRUST], told(&[Asking::Question])), "trust: Denied(Question)");
         assert_eq!(outcome(&[TRUST], told(&[Asking::Trust])), "trust: row of trust");
         assert_eq!(outcome(&[TRUST], told(&[Asking::Dialog])), "trust: row of trust", "it names none");
         assert_eq!(outcome(&[PERMISSION], told(&[Asking::Question])), "permission: Denied(Question)");

@@ -70,6 +70,7 @@ fn told(claim: Claim) -> String {
     match claim {
         Claim::Idle => "idle".into(),
         Claim::Working => "working".into(),
+        Claim::Watching => "done, with work of its own in the background".into(),
         Claim::Done => "done".into(),
         Claim::Error => "error".into(),
         Claim::Blocked(asking) => format!("blocked ({})", asking.as_str()),

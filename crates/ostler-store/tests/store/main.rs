@@ -326,7 +326,10 @@ fn a_session_has_one_process_after_another() {
     assert_eq!(store.last_write("s", "m").unwrap(), None, "the new ledger has typed nothing");
     let past = store.past_processes("s").unwrap();
     let [first] = &past[..] else { panic!("{past:?}") };
-    assert_eq!((first.number, first.pid, first.began, first.ending.at), (1, Some(42), Wall(1_000), Wall(2_000)));
+    assert_eq!(
+        (first.number, first.pid, first.began, first.ending.at),
+        (1, Some(42), Wall(1_000), Wall(2_000))
+    );
 
     // Somebody else has the name by now.
     store.session_ended("s", &ending(6_000)).unwrap();

@@ -77,7 +77,11 @@ fn an_agent_comes_back_with_its_name_its_messages_and_its_conversation() {
     // What was sent before is still known, and goes nowhere by itself.
     assert_eq!(lab.message("a", "one")["proof"], "submitted");
     assert_eq!(lab.message("a", "late")["state"], "failed");
-    assert_eq!(lab.deliver("a", "the first", &["--id", "one"])["attempts"], 1, "the same message is not sent again");
+    assert_eq!(
+        lab.deliver("a", "the first", &["--id", "one"])["attempts"],
+        1,
+        "the same message is not sent again"
+    );
     lab.run(&["messages", "retry", "late"]).ok();
     lab.await_message("a", "late", "delivered");
     lab.deliver("a", "the second", &[]);
@@ -118,7 +122,7 @@ fn any_program_can_be_run_again_but_not_twice_at_once() {
     home.ok(["send", "one", "--raw", "bye\r"]);
     home.ok(["wait", "one", "exited", "--timeout", "60"]);
     let resumed = home.json(["resume", "one", "--json"]);
-    assert_eq!((&resumed["process"], &resumed["state"]), (&2.into(), &"unknown".into()));
+    assert_eq!(resumed["process"], 2);
     home.await_screen("one", "first");
     home.ok(["send", "one", "--raw", "again\r"]);
     home.await_screen("one", "got again");

@@ -46,6 +46,42 @@ fn work_on_a_prompt_of_the_command_line_is_no_rest() {
 }
 
 #[test]
+fn a_dialog_that_it_claims_at_its_start_is_no_work() {
+    let since = |stage: &Stage| stage.detector.went_to_work_since(BEGIN, stage.now);
+    let trust = "300 claim blocked -> blocked/permission\n 350 read blocked/trust -> blocked/trust";
+    assert_eq!(since(&play(SPEAKS, trust)), None);
+    // It asks for permission in a turn that it told of.
+    let turn =
+        "500 claim idle -> idle\n 1000 enter\n 1050 claim working\n 2000 claim blocked -> blocked/permission";
+    assert_eq!(since(&play(SPEAKS, turn)), Some("program status"));
+    let done = "500 claim idle -> idle\n 1000 enter\n 1050 claim done -> idle";
+    assert_eq!(since(&play(SPEAKS, done)), Some("program status"));
+}
+
+#[test]
+fn background_work_is_no_turn() {
+    // Its status says what goes on.
+    play(
+        SPEAKS,
+        "500 claim idle -> idle\n 1000 enter\n 1050 claim working -> working\n 5000 claim watching -> watching
+         90000 -> watching\n 91000 enter -> working\n 91050 claim working -> working\n 95000 claim watching -> watching",
+    );
+    // Its status says only that it works; hooks and screen know better.
+    play(
+        SPEAKS,
+        "500 claim idle -> idle\n 1000 enter\n 1040 hook prompt\n 1050 claim working -> working
+         5000 hook stop\n 5010 claim working -> working\n 5100 read watching -> watching\n 90000 -> watching
+         91000 enter\n 91040 hook prompt -> working\n 91050 read working -> working
+         95000 hook stop\n 95010 read watching -> watching",
+    );
+    // A turn that is open is work, whatever else goes on.
+    play(
+        SPEAKS,
+        "500 claim idle\n 1000 enter\n 1040 hook prompt\n 1050 claim working\n 1100 read watching -> working",
+    );
+}
+
+#[test]
 fn a_claim_that_flickers_at_the_start_is_no_work() {
     let stage = play(
         SPEAKS,
