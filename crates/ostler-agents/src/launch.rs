@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 
+use ostler_core::environment;
+
 use crate::hooks::SessionHooks;
 use crate::{Preset, Startup};
 
@@ -13,7 +15,7 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Environment to set.
     pub set: Vec<(String, String)>,
-    /// Environment to take away.
+    /// Environment to take away: names, or with `*` at the end how they begin.
     pub unset: Vec<String>,
 }
 
@@ -45,12 +47,18 @@ impl Launch {
 
     /// An environment with what is to be set, and without what is to be taken away.
     pub fn environment(&self, inherited: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-        let is = |name: &OsStr, other: &str| name == OsStr::new(other);
         let stays = |(name, _): &&(OsString, OsString)| {
-            !self.unset.iter().any(|gone| is(name, gone)) && !self.set.iter().any(|(own, _)| is(name, own))
+            !self.takes_away(name) && !self.set.iter().any(|(own, _)| name == OsStr::new(own))
         };
         let own = self.set.iter().map(|(name, value)| (name.into(), value.into()));
         inherited.iter().filter(stays).cloned().chain(own).collect()
+    }
+}
+
+impl Launch {
+    /// Whether a variable is taken away.
+    pub fn takes_away(&self, name: &OsStr) -> bool {
+        self.unset.iter().any(|pattern| environment::matches_name(pattern, name.as_encoded_bytes()))
     }
 }
 
@@ -102,15 +110,16 @@ mod tests {
         preset.run.args = vec!["--always".into()];
         preset.run.unattended = vec!["--yes".into()];
         preset.run.env = [("A".to_owned(), "new".to_owned())].into();
-        preset.run.unset = vec!["B".into()];
+        preset.run.unset = vec!["B".into(), "OTHER_*".into()];
         let hooks =
             SessionHooks { args: vec!["--hooks".into()], env: vec![("H".into(), "1".into())], files: vec![] };
         let launch = Launch::new(&preset, true, Some(&hooks));
         assert_eq!(launch.args, ["--always", "--yes", "--hooks"]);
         let inherited =
-            [("A", "old"), ("B", "gone"), ("C", "stays")].map(|(name, value)| (name.into(), value.into()));
-        let expected =
-            [("C", "stays"), ("A", "new"), ("H", "1")].map(|(name, value)| (name.into(), value.into()));
+            [("A", "old"), ("B", "gone"), ("OTHER_ID", "gone"), ("OTHER", "stays"), ("C", "stays")]
+                .map(|(name, value)| (name.into(), value.into()));
+        let expected = [("OTHER", "stays"), ("C", "stays"), ("A", "new"), ("H", "1")]
+            .map(|(name, value)| (name.into(), value.into()));
         assert_eq!(launch.environment(&inherited), expected);
         assert_eq!(Launch::new(&preset, false, None).args, ["--always"]);
     }

@@ -89,7 +89,8 @@ pub struct Run {
     pub unattended: Vec<String>,
     /// Environment to set.
     pub env: BTreeMap<String, String>,
-    /// Environment to take away: what would make it believe that it runs inside another agent.
+    /// Environment to take away: what would make it believe that it runs inside another agent. A name, or with `*` at its
+    /// end how names begin.
     pub unset: Vec<String>,
     /// Names its processes have.
     pub processes: Vec<String>,

@@ -8,6 +8,14 @@ pub fn is_dropped(name: &[u8], value: &[u8]) -> bool {
     rules().any(|rule| rule.matches(name, value))
 }
 
+/// Whether a pattern means this variable: its name, or with `*` at the end how its name begins.
+pub fn matches_name(pattern: &str, name: &[u8]) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix.as_bytes()),
+        None => name == pattern.as_bytes(),
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Rule {
     name: &'static str,
@@ -16,11 +24,7 @@ struct Rule {
 
 impl Rule {
     fn matches(self, name: &[u8], value: &[u8]) -> bool {
-        let name_matches = match self.name.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix.as_bytes()),
-            None => name == self.name.as_bytes(),
-        };
-        name_matches
+        matches_name(self.name, name)
             && self
                 .value_contains
                 .is_none_or(|text| value.windows(text.len()).any(|window| window == text.as_bytes()))

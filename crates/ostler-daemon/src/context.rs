@@ -25,6 +25,17 @@ pub(crate) struct ContextAssembler {
     records: Records,
 }
 
+/// What a context is wanted for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted<'a> {
+    /// What is to be done.
+    pub(crate) task: Option<&'a str>,
+    /// The agent is given the task by other means: code is sought for it, and it is not repeated.
+    pub(crate) told: bool,
+    /// Most bytes; as many as the user set if absent.
+    pub(crate) budget: Option<usize>,
+}
+
 /// A context, and what it is made of.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Assembled {
@@ -56,8 +67,7 @@ impl ContextAssembler {
         &self,
         session: Option<&str>,
         cwd: &Path,
-        task: Option<&str>,
-        budget: Option<usize>,
+        wanted: Wanted<'_>,
     ) -> Result<ForSession, StoreError> {
         let waiting = match session.map(str::to_owned) {
             Some(id) => self.store.run(move |store| store.pending_context(&id)).await?,
@@ -67,21 +77,16 @@ impl ContextAssembler {
         let waiting: Vec<String> = waiting.map(|one| one.text.trim_end().to_owned() + "\n").collect();
         // What waits is told whole; the rest has the space that is left.
         let waiting = waiting.join("\n");
-        let assembled = self.assembled(cwd, task, budget, &waiting).await;
+        let assembled = self.assembled(cwd, wanted, &waiting).await;
         let between = if waiting.is_empty() || assembled.text.is_empty() { "" } else { "\n" };
         let text = format!("{waiting}{between}{}", assembled.text);
         Ok(ForSession { text, pending: !waiting.is_empty(), assembled })
     }
 
-    /// Puts together what is known of the project that a directory is in, in at most `budget` bytes or as many as the user
-    /// set. What the agent gets besides is `known`: it counts, and what it tells is not told again.
-    async fn assembled(
-        &self,
-        cwd: &Path,
-        task: Option<&str>,
-        budget: Option<usize>,
-        known: &str,
-    ) -> Assembled {
+    /// Puts together what is known of the project that a directory is in. What the agent gets besides is `known`: it
+    /// counts, and what it tells is not told again.
+    async fn assembled(&self, cwd: &Path, wanted: Wanted<'_>, known: &str) -> Assembled {
+        let Wanted { task, told, budget } = wanted;
         let (home, dir) = (self.home.clone(), cwd.to_owned());
         let look = move || {
             let project = Project::of(&dir);
@@ -111,8 +116,9 @@ impl ContextAssembler {
         let taken = if known.is_empty() { 0 } else { known.len() + 1 };
         let budget = budget.unwrap_or(settings.budget_bytes).min(LARGEST).saturating_sub(taken);
         let is_told = known.lines().any(|line| line == EARLIER);
-        let told = if is_told { &[][..] } else { &records };
-        let parts = Parts { project: &key, task, records: told, places: &code.places };
+        let untold = if is_told { &[][..] } else { &records };
+        let task = task.filter(|_| !told);
+        let parts = Parts { project: &key, task, records: untold, places: &code.places };
         Assembled { text: assemble(&parts, budget), records: records.len(), code }
     }
 }

@@ -24,6 +24,9 @@ pub struct ContextRequest {
     pub place: ContextPlace,
     /// What is to be done: it is part of the context, and code that has to do with it is sought.
     pub task: Option<String>,
+    /// The agent is given the task by other means: code is sought for it, and it is not repeated.
+    #[serde(default)]
+    pub told: bool,
     /// Most bytes; the user's setting if absent.
     pub budget: Option<usize>,
 }

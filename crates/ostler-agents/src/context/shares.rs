@@ -8,7 +8,11 @@ pub(super) fn divide(room: usize, wishes: &[(usize, usize)]) -> Vec<usize> {
     let mut left = room;
     while !hungry.is_empty() {
         let weights: usize = hungry.iter().map(|index| wishes[*index].1.max(1)).sum();
-        let fair = |index: &usize| left / weights * wishes[*index].1.max(1);
+        // Multiplied first: what a division drops would be missing where everybody could have their wish.
+        let fair = |index: &usize| {
+            let share = left as u128 * wishes[*index].1.max(1) as u128 / weights as u128;
+            usize::try_from(share).unwrap_or(left)
+        };
         let content: Vec<usize> =
             hungry.iter().copied().filter(|index| wishes[*index].0 <= fair(index)).collect();
         if content.is_empty() {
@@ -41,6 +45,8 @@ mod tests {
         check(100, &[(10, 3), (500, 5), (500, 5)], &[10, 45, 45]);
         check(100, &[(0, 3), (500, 1)], &[0, 100]);
         check(0, &[(5, 1)], &[0]);
+        check(5884, &[(623, 0), (5261, 2)], &[623, 5261]);
+        check(usize::MAX, &[(5, 3), (7, 5)], &[5, 7]);
     }
 
     proptest! {

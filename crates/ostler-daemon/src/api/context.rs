@@ -13,7 +13,7 @@ use ostler_store::{Session, StoreHandle};
 
 pub(crate) use self::clear::clear;
 use crate::clock;
-use crate::context::{ContextAssembler, ForSession};
+use crate::context::{ContextAssembler, ForSession, Wanted};
 use crate::continuity::{Records, of_work_tree, work_tree};
 use crate::project::Project;
 use crate::runs::shared_store_problem;
@@ -36,11 +36,12 @@ pub(crate) async fn load(
     context: &ContextAssembler,
     request: ContextRequest,
 ) -> Result<ContextInfo, Problem> {
-    let here = Here::find(sessions, request.place).await?;
+    let here = Here::find(sessions, request.place.clone()).await?;
     let session = here.session.as_ref().map(|session| session.start.id.clone());
-    let (root, task) = (&here.project.root, request.task.as_deref());
+    let ContextRequest { task, told, budget, .. } = &request;
+    let wanted = Wanted { task: task.as_deref(), told: *told, budget: *budget };
     let ForSession { text, pending, assembled } = context
-        .for_session(session.as_deref(), root, task, request.budget)
+        .for_session(session.as_deref(), &here.project.root, wanted)
         .await
         .map_err(|error| store_problem(&error))?;
     if let Some(id) = session.filter(|_| here.inside && !text.is_empty()) {

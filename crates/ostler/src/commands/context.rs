@@ -24,7 +24,7 @@ pub(crate) fn run(command: Context) -> Result<ExitCode, CommandError> {
     match command {
         Context::Load { place, task, budget, json } => {
             let place = meant(place.name, place.cwd.as_deref())?;
-            load(ContextRequest { place, task, budget }, json)
+            load(ContextRequest { place, task, told: false, budget }, json)
         }
         Context::Show { place, json } => show(meant(place.name, place.cwd.as_deref())?, json),
         Context::Save { text, open, session, cwd, json } => {

@@ -186,7 +186,7 @@ pub(super) fn open_files() -> u64 {
 /// What is known of the project.
 fn recalled(cwd: &Path, task: Option<&str>) -> Result<Option<String>, CommandError> {
     let place = ContextPlace { session: None, cwd: OsText::from(cwd), inside: false };
-    let request = ContextRequest { place, task: task.map(str::to_owned), budget: None };
+    let request = ContextRequest { place, task: task.map(str::to_owned), told: true, budget: None };
     match client::call(&Request::Context(Box::new(request)))? {
         Response::Context(found) => Ok(Some(found.text.clone()).filter(|text| !text.is_empty())),
         _ => Err(super::unexpected()),

@@ -376,3 +376,15 @@ fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
     lab.await_log("c", "submitted", 2);
     assert!(!lab.taken("c").concat().contains("acknowledge"), "{:?}", lab.taken("c"));
 }
+
+#[test]
+fn what_is_recalled_does_not_repeat_the_prompt() {
+    let lab = Lab::new();
+    fs::write(lab.project().join("parser.rs"), "fn parse_numbers() {}\n").unwrap();
+    lab.run(&["context", "save", "The parser was rewritten."]).ok();
+    let prompt = "Mend parse_numbers for hexadecimal ones.";
+    lab.start_with("a", &["--timeout", "60", "--recall", "--prompt", prompt], &[]).ok();
+    let taken = lab.taken("a").join("\n");
+    assert!(taken.contains("The parser was rewritten.") && taken.contains("parser.rs"), "{taken}");
+    assert_eq!(taken.matches(prompt).count(), 1, "{taken}");
+}

@@ -8,6 +8,7 @@ use ostler_store::StoreError;
 
 use super::commands::Reply;
 use super::{Actor, commit};
+use crate::context::Wanted;
 use crate::judge::Question;
 use crate::session::{by_file, info, problems};
 use crate::transport::{Holder, Transport, exit};
@@ -67,7 +68,8 @@ impl Actor {
             Effect::GatherContext => {
                 let (context, start) = (self.services.context.clone(), self.record.start.clone());
                 self.errands.spawn(async move {
-                    let found = context.for_session(Some(&start.id), start.cwd.as_ref(), None, None).await;
+                    let found =
+                        context.for_session(Some(&start.id), start.cwd.as_ref(), Wanted::default()).await;
                     let found = found.inspect_err(
                         |error| tracing::warn!(%error, "what waits for the session cannot be read"),
                     );

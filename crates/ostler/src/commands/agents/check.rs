@@ -123,19 +123,20 @@ fn plan(here: &Here, agent: &Agent) -> Plan {
     let own = spec.and_then(|spec| session_hooks(&agent.name, spec, &client::executable().ok()?, &dir));
     let launch = Launch::new(preset, false, own.as_ref());
     let mut command = vec![preset.run.command.clone()];
-    command.extend(launch.args);
+    command.extend(launch.args.iter().cloned());
     let is_dropped = |name: &std::ffi::OsString, value: &std::ffi::OsString| {
         environment::is_dropped(name.as_bytes(), value.as_bytes())
     };
     let dropped = here.env.iter().filter(|(name, value)| is_dropped(name, value));
-    let has = |name: &String| here.env.iter().any(|(own, _)| own.as_os_str() == name.as_str());
+    let unset_here = here.env.iter().filter(|(name, _)| launch.takes_away(name));
+    let unset_here = unset_here.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     let dialogs = preset.rules.iter().filter(|(_, rule)| rule.state == Some(State::Blocked) && !rule.off);
     Plan {
         command,
         unattended: preset.run.unattended.clone(),
         set: launch.set,
         dropped: dropped.map(|(name, _)| name.to_string_lossy().into_owned()).collect(),
-        unset_here: launch.unset.iter().filter(|name| has(name)).cloned().collect(),
+        unset_here,
         unset: launch.unset,
         session_hooks: own.is_some(),
         files: own.iter().flat_map(|hooks| &hooks.files).map(|(name, _)| name.clone()).collect(),
