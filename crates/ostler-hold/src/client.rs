@@ -152,7 +152,8 @@ impl Client {
         }
         if cursor < ring.oldest() {
             self.cursor = Some(ring.oldest());
-            self.reply(&Reply::Gap { from: cursor, resumed: ring.oldest() });
+            let modes = ring.modes().to_sequences();
+            self.reply(&Reply::Gap { from: cursor, resumed: ring.oldest(), modes: &modes });
             return Ok(true);
         }
         let (first, second) = ring.slices(cursor, CHUNK);

@@ -3,7 +3,7 @@
 //! # Theory of operation
 //!
 //! A program under care runs on a PTY whose master belongs to a *holder*, not to the daemon. The holder
-//! parses nothing and decides nothing about agents. It drains the program's output into a [`Ring`] with
+//! decides nothing about agents, and of what they print it follows only the terminal modes ([`modes`]). It drains the program's output into a [`Ring`] with
 //! absolute offsets, and types input frames that come with a sequence number, which its [`ledger::Ledger`]
 //! lets through once. Daemons come and go; whoever shows the session's token may ask for everything since
 //! offset N and may offer input again without knowing whether an earlier try got through.
@@ -27,6 +27,7 @@ mod holder;
 mod identity;
 mod launch;
 pub mod ledger;
+pub mod modes;
 mod recorder;
 mod ring;
 mod signals;

@@ -4,6 +4,9 @@
 //! still be read when its holder was killed. Where the file's blocks cannot be had (a full disk), it lives
 //! in anonymous memory instead and ends with the holder. Blocks are reserved before they are mapped: a
 //! mapping with holes would turn a full disk into a bus error.
+//!
+//! What the ring is about to forget passes through a scanner of terminal modes. So the oldest byte that is kept
+//! begins a character or a sequence, and the modes at that place are known, however much was lost before it.
 
 #![expect(unsafe_code, reason = "memory mapping")]
 
@@ -15,11 +18,18 @@ use std::ptr::NonNull;
 use rustix::fs::FallocateFlags;
 use rustix::mm::{MapFlags, ProtFlags};
 
-/// Bytes in front of the data: magic, version, capacity, bytes written so far.
+use crate::modes::{Modes, Scanner};
+
+/// Bytes in front of the data: magic, capacity, bytes written so far; offset of the oldest byte and the modes there,
+/// all zero if a holder wrote it that did not know them.
 const HEADER: usize = 64;
 const MAGIC: [u8; 8] = *b"ostring1";
 const CAPACITY_AT: usize = 8;
 const WRITTEN_AT: usize = 16;
+const OLDEST_AT: usize = 24;
+const MODES_AT: usize = 32;
+/// Most bytes that are taken in at once. As many are given up before, for nobody knows how many will come.
+const STEP: usize = 4096;
 
 /// A window on the most recent output.
 #[derive(Debug)]
@@ -27,6 +37,10 @@ pub struct Ring {
     map: NonNull<u8>,
     capacity: usize,
     written: u64,
+    /// Offset of the oldest byte that is kept.
+    oldest: u64,
+    /// What came before that byte.
+    forgotten: Scanner,
 }
 
 impl Ring {
@@ -47,9 +61,10 @@ impl Ring {
             }
         })?;
         let map = NonNull::new(map.cast()).ok_or_else(|| io::Error::other("mapping at address zero"))?;
-        let mut ring = Self { map, capacity, written: 0 };
+        let mut ring = Self { map, capacity, written: 0, oldest: 0, forgotten: Scanner::default() };
         ring.header(0, &MAGIC);
         ring.header(CAPACITY_AT, &(capacity as u64).to_le_bytes());
+        ring.header(MODES_AT, &Modes::default().to_bytes());
         Ok(ring)
     }
 
@@ -58,9 +73,15 @@ impl Ring {
         self.written
     }
 
-    /// Offset of the oldest byte still here.
+    /// Offset of the oldest byte still here. It begins a character or a sequence, unless that is longer than any
+    /// that counts.
     pub fn oldest(&self) -> u64 {
-        self.written.saturating_sub(self.capacity as u64)
+        self.oldest
+    }
+
+    /// The modes of the terminal before the oldest byte.
+    pub fn modes(&self) -> Modes {
+        self.forgotten.modes()
     }
 
     /// Bytes the ring can keep.
@@ -72,11 +93,10 @@ impl Ring {
     /// is the oldest output.
     pub fn fill<E>(&mut self, read: impl FnOnce(&mut [u8]) -> Result<usize, E>) -> Result<usize, E> {
         let head = self.position(self.written);
-        // SAFETY: `head < capacity`, so the slice lies inside the mapping, which `&mut self` lends alone.
-        let space = unsafe {
-            std::slice::from_raw_parts_mut(self.map.as_ptr().add(HEADER + head), self.capacity - head)
-        };
-        let len = space.len();
+        let len = self.step().min(self.capacity - head);
+        self.forget((self.written + len as u64).saturating_sub(self.capacity as u64));
+        // SAFETY: `head + len <= capacity`, so the slice lies inside the mapping, which `&mut self` lends alone.
+        let space = unsafe { std::slice::from_raw_parts_mut(self.map.as_ptr().add(HEADER + head), len) };
         let count = read(space)?.min(len);
         self.written += count as u64;
         self.header(WRITTEN_AT, &self.written.to_le_bytes());
@@ -97,6 +117,32 @@ impl Ring {
                 std::slice::from_raw_parts(data, len - first),
             )
         }
+    }
+
+    fn step(&self) -> usize {
+        STEP.min(self.capacity / 8).max(1)
+    }
+
+    /// Gives up what lies before `end`, and the rest of a sequence or character that this would cut in two.
+    fn forget(&mut self, end: u64) {
+        if end <= self.oldest {
+            return;
+        }
+        let mut scanner = self.forgotten;
+        let gone = usize::try_from(end - self.oldest).unwrap_or(usize::MAX);
+        let (first, second) = self.slices(self.oldest, gone);
+        scanner.feed(first);
+        scanner.feed(second);
+        let (first, second) = self.slices(end, self.step());
+        let mut rest = scanner.finish(first);
+        if rest == first.len() {
+            rest += scanner.finish(second);
+        }
+        self.oldest = end + rest as u64;
+        self.forgotten = scanner;
+        // Before anything is overwritten: who reads the file of a killed holder is not misled.
+        self.header(OLDEST_AT, &self.oldest.to_le_bytes());
+        self.header(MODES_AT, &scanner.modes().to_bytes());
     }
 
     fn position(&self, offset: u64) -> usize {
@@ -144,6 +190,8 @@ fn map_new_file(path: &Path, len: usize) -> rustix::io::Result<*mut std::ffi::c_
 pub struct Remains {
     /// Absolute offset of the first byte.
     pub oldest: u64,
+    /// Sequences that give a new terminal the modes it had at that byte; none if the holder did not know them.
+    pub modes: Vec<u8>,
     /// The bytes, oldest first.
     pub bytes: Vec<u8>,
 }
@@ -160,14 +208,17 @@ pub fn read_remains(path: &Path) -> io::Result<Remains> {
     if header[..8] != MAGIC || capacity == 0 || size != HEADER as u64 + capacity {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "not a ring file"));
     }
-    let oldest = written.saturating_sub(capacity);
+    let modes = header[MODES_AT..].first_chunk().and_then(|bytes| Modes::from_bytes(*bytes));
+    let known = modes.map(|modes| (number(OLDEST_AT), modes)).filter(|(oldest, _)| *oldest <= written);
+    let oldest = written.saturating_sub(capacity).max(known.map_or(0, |(oldest, _)| oldest));
+    let modes = known.map(|(_, modes)| modes.to_sequences()).unwrap_or_default();
     let len = usize::try_from(written - oldest).map_err(io::Error::other)?;
     let mut bytes = vec![0; len];
     let start = oldest % capacity;
     let first = len.min(usize::try_from(capacity - start).map_err(io::Error::other)?);
     file.read_exact_at(&mut bytes[..first], HEADER as u64 + start)?;
     file.read_exact_at(&mut bytes[first..], HEADER as u64)?;
-    Ok(Remains { oldest, bytes })
+    Ok(Remains { oldest, modes, bytes })
 }
 
 #[cfg(test)]
@@ -195,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keeps_exactly_the_newest(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..30)) {
+        fn keeps_the_newest(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..30)) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("ring");
             let mut ring = Ring::create(&path, 64).unwrap();
@@ -205,14 +256,49 @@ mod tests {
                 all.extend_from_slice(piece);
             }
             prop_assert_eq!(ring.written(), all.len() as u64);
-            let kept = &all[all.len().saturating_sub(64)..];
-            prop_assert_eq!(contents(&ring, 0), kept);
+            // Less what may be overwritten next, and what that would leave of a sequence.
+            let kept = contents(&ring, 0);
+            prop_assert!(all.ends_with(&kept));
+            prop_assert!(kept.len() >= all.len().min(64 - 8 - 8), "{}", kept.len());
+            prop_assert_eq!(ring.oldest(), (all.len() - kept.len()) as u64);
             prop_assert_eq!(contents(&ring, ring.written()), b"");
+            let modes = ring.modes();
             drop(ring);
             let remains = read_remains(&path).unwrap();
             prop_assert_eq!(remains.oldest, (all.len() - kept.len()) as u64);
             prop_assert_eq!(remains.bytes, kept);
+            prop_assert_eq!(remains.modes, modes.to_sequences());
         }
+    }
+
+    #[test]
+    fn the_oldest_byte_is_in_the_middle_of_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut ring = Ring::create(&dir.path().join("ring"), 256).unwrap();
+        let pieces = ["\x1b[?2004h", "\x1b[38;2;1;2;3m", "\u{1f600}", "x", "\x1b]0;title\x07", "\x1b[?2004l"];
+        let mut all = Vec::new();
+        for round in 0..2000 {
+            push(&mut ring, pieces[round % pieces.len()].as_bytes());
+            all.extend_from_slice(pieces[round % pieces.len()].as_bytes());
+            let kept = contents(&ring, 0);
+            let kept = std::str::from_utf8(&kept).unwrap();
+            assert!(kept.is_empty() || pieces.iter().any(|piece| kept.starts_with(piece)), "{kept:?}");
+            let mut scanner = Scanner::default();
+            scanner.feed(&all[..usize::try_from(ring.oldest()).unwrap()]);
+            assert_eq!(ring.modes(), scanner.modes());
+        }
+    }
+
+    #[test]
+    fn a_ring_of_an_older_holder_is_read_without_modes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ring");
+        let mut ring = Ring::create(&path, 64).unwrap();
+        push(&mut ring, &[b'x'; 100]);
+        ring.header(OLDEST_AT, &[0; HEADER - OLDEST_AT]);
+        drop(ring);
+        let remains = read_remains(&path).unwrap();
+        assert_eq!((remains.oldest, remains.bytes.len(), remains.modes.len()), (36, 64, 0));
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub enum Event<'a> {
         from: u64,
         /// To here.
         resumed: u64,
+        /// Sequences that give a new terminal the modes it has there; none if they are not known.
+        modes: Vec<u8>,
     },
     /// The holder says what became of the last input.
     InputAnswered(typing::Answer),
@@ -52,8 +54,8 @@ pub enum Event<'a> {
     Remains {
         /// The holder's record of the end.
         exit: Option<Exit>,
-        /// The last output, and where it begins.
-        output: Option<(u64, Vec<u8>)>,
+        /// The last output.
+        output: Option<LastOutput>,
     },
     /// The rules about agents have changed.
     RulesChanged,
@@ -93,6 +95,17 @@ pub enum Event<'a> {
     Command(Command),
     /// Time has passed.
     Tick,
+}
+
+/// What is left of an ended program's output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastOutput {
+    /// Where in the whole output it begins.
+    pub offset: u64,
+    /// Sequences that give a new terminal the modes it had there; none if they are not known.
+    pub modes: Vec<u8>,
+    /// The output.
+    pub bytes: Vec<u8>,
 }
 
 /// What can be asked of a session.

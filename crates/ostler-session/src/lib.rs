@@ -61,7 +61,9 @@ pub use agent_speech::WISH;
 pub use change::Change;
 pub use conversation::ConversationSummary;
 pub use effect::{Answer, Effect, Escalation, Lane, Log, MessageView, Request};
-pub use event::{Command, Event, Exit, Grants, HookReport, Send, TerminalStatus, Ticket, TranscriptBatch};
+pub use event::{
+    Command, Event, Exit, Grants, HookReport, LastOutput, Send, TerminalStatus, Ticket, TranscriptBatch,
+};
 pub use memory::Carried;
 pub use message_commands::{MAX_ID, with_request};
 pub use profile::{AgentProfile, DeliverySettings, Policies};

@@ -9,7 +9,7 @@ use ostler_screen::Size;
 
 use crate::change::Change;
 use crate::effect::{Effect, Log, Request};
-use crate::event::{Exit, TerminalStatus};
+use crate::event::{Exit, LastOutput, TerminalStatus};
 use crate::session::{Note, Session, Then};
 use crate::terminal::Terminal;
 
@@ -171,15 +171,15 @@ impl Session {
     }
 
     /// What an ended program has left behind.
-    pub(crate) fn on_remains(&mut self, exit: Option<Exit>, output: Option<(u64, Vec<u8>)>) {
+    pub(crate) fn on_remains(&mut self, exit: Option<Exit>, output: Option<LastOutput>) {
         self.life.exit = self.life.exit.or(exit);
         // What the holder had no time to hand over is in its ring.
-        if let Some((oldest, bytes)) = output {
-            if oldest > self.terminal.offset {
-                self.terminal.gap(self.terminal.offset, oldest);
+        if let Some(LastOutput { offset, modes, bytes }) = output {
+            if offset > self.terminal.offset {
+                self.terminal.gap(self.terminal.offset, offset, &modes);
             }
             // A terminal that is gone is owed no answers.
-            drop(self.terminal.feed(oldest, &bytes));
+            drop(self.terminal.feed(offset, &bytes));
         }
         let Phase::Ended(end) = self.life.lifecycle.phase() else { return };
         let mut ending = ending(end, self.now.wall);

@@ -237,11 +237,11 @@ impl Session {
             Event::Connected(status) => self.on_connect(&status),
             Event::Disconnected(evidence) => self.on_disconnect(evidence),
             Event::Output { offset, bytes } => self.on_output(offset, bytes),
-            Event::Gap { from, resumed } => {
+            Event::Gap { from, resumed, modes } => {
                 self.push(Effect::Log(crate::Log::Warning(format!(
                     "output from {from} to {resumed} was lost"
                 ))));
-                self.terminal.gap(from, resumed);
+                self.terminal.gap(from, resumed, &modes);
                 self.note(Note::Detect(detector::Event::Lost));
             }
             Event::InputAnswered(answer) => {

@@ -145,10 +145,16 @@ impl Terminal {
         (owed, signals)
     }
 
-    /// Some output is gone for good: what the screen shows no longer follows from what comes.
-    pub(crate) fn gap(&mut self, from: u64, resumed: u64) {
+    /// Some output is gone for good: what the screen shows no longer follows from what comes. `modes` are sequences
+    /// that give a new terminal the modes it has where the output resumes.
+    ///
+    /// Colours, scroll region and character set there are not known, nor is the cursor: they are those of a new
+    /// terminal until the program sets them.
+    pub(crate) fn gap(&mut self, from: u64, resumed: u64, modes: &[u8]) {
         self.missing += resumed.saturating_sub(from.max(self.offset));
         self.screen = Screen::new(self.screen.size(), 0);
+        // The holder's words, which ask nothing.
+        drop(self.screen.feed(modes));
         self.offset = self.offset.max(resumed);
     }
 

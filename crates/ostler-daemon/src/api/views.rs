@@ -262,12 +262,19 @@ impl Live {
                         self.end(Cause::Complete);
                     }
                 }
-                // At offset 0 it is what the view began with.
-                Ok(Some(Reply::Gap { from, resumed })) if from > 0 => {
-                    events.push_back(ViewEvent::Restarted { missing: resumed - from });
-                    if self.request.since == Since::Screen {
+                // At offset 0 it is what the view began with. The modes are of no use here: a view of the screen gets
+                // the present one, and one of all output gets the program's bytes alone.
+                Ok(Some(Reply::Gap { from, resumed, .. })) => {
+                    if from > 0 {
+                        events.push_back(ViewEvent::Restarted { missing: resumed - from });
+                    }
+                    if from > 0 && self.request.since == Since::Screen {
                         self.stage = Stage::Resyncing;
                         break;
+                    }
+                    self.next = resumed;
+                    if self.until.is_some_and(|until| self.next >= until) {
+                        self.end(Cause::Complete);
                     }
                 }
                 // The holder may have left before it knew what this viewer wants.
@@ -299,7 +306,9 @@ impl Live {
                     Err(_) => ended_info(&record().await?),
                 };
                 let mut events = match cause {
-                    Cause::Cut if session.state == State::Exited => rest_of(&self.handle.dir, self.next),
+                    Cause::Cut if session.state == State::Exited => {
+                        rest_of(&self.handle.dir, self.next, self.request.since)
+                    }
                     _ => VecDeque::new(),
                 };
                 events.push_back(ViewEvent::Ended { session: Box::new(session) });
@@ -336,11 +345,14 @@ fn chunks(bytes: &[u8]) -> impl Iterator<Item = ViewEvent> {
 }
 
 /// The end of the output of a session that ended before all of it was passed on.
-fn rest_of(dir: &SessionDir, next: u64) -> VecDeque<ViewEvent> {
+fn rest_of(dir: &SessionDir, next: u64, since: Since) -> VecDeque<ViewEvent> {
     let mut events = VecDeque::new();
     let Ok(remains) = read_remains(&dir.ring()) else { return events };
     if remains.oldest > next {
         events.push_back(ViewEvent::Restarted { missing: remains.oldest - next });
+        if since == Since::Screen {
+            events.push_back(ViewEvent::Output(remains.modes));
+        }
     }
     let seen = usize::try_from(next.saturating_sub(remains.oldest)).unwrap_or(usize::MAX);
     events.extend(chunks(remains.bytes.get(seen..).unwrap_or_default()));

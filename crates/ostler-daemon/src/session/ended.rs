@@ -29,6 +29,7 @@ pub(crate) fn ended_screen(session: &Session) -> Screen {
     if let Ok(remains) = read_remains(&dir.ring()) {
         if offset < remains.oldest {
             screen = Screen::new(size, 0);
+            drop(screen.feed(&remains.modes));
         }
         let skip = usize::try_from(offset.saturating_sub(remains.oldest)).unwrap_or(usize::MAX);
         drop(screen.feed(remains.bytes.get(skip..).unwrap_or_default()));

@@ -98,7 +98,7 @@ impl Arrived for Frames {
 /// What a reply that carries no output says.
 fn event(reply: &Reply<'_>) -> Option<Event<'static>> {
     Some(match *reply {
-        Reply::Gap { from, resumed } => Event::Gap { from, resumed },
+        Reply::Gap { from, resumed, modes } => Event::Gap { from, resumed, modes: modes.to_vec() },
         Reply::Input { outcome, offset, .. } => Event::InputAnswered(answer(outcome, offset)),
         Reply::Exited(record) => Event::Exited(exit(&record)),
         Reply::Status(status) => Event::Inspected(described(&status)),

@@ -61,6 +61,9 @@ pub enum Reply<'a> {
         from: u64,
         /// First byte that follows.
         resumed: u64,
+        /// Sequences that give a new terminal the modes it has at that byte; none from a holder that does not
+        /// know them. Sequences, so that a holder may come to know more modes than its daemon has names for.
+        modes: &'a [u8],
     },
     /// The answer to an input frame.
     Input {
@@ -106,9 +109,10 @@ impl<'a> Reply<'a> {
                 out.extend_from_slice(&output_header(*offset, bytes.len()));
                 out.extend_from_slice(bytes);
             }
-            Self::Gap { from, resumed } => frame(out, kind::GAP, |out| {
+            Self::Gap { from, resumed, modes } => frame(out, kind::GAP, |out| {
                 out.u64(*from);
                 out.u64(*resumed);
+                out.text(modes);
             }),
             Self::Input { lane, seq, outcome, offset } => frame(out, kind::INPUT_ANSWER, |out| {
                 out.u8(*lane as u8);
@@ -128,7 +132,12 @@ impl<'a> Reply<'a> {
         Ok(Some(match fields.u8()? {
             kind::WELCOME => Self::Welcome { version: fields.u16()?, status: Status::decode(&mut fields)? },
             kind::OUTPUT => Self::Output { offset: fields.u64()?, bytes: fields.rest() },
-            kind::GAP => Self::Gap { from: fields.u64()?, resumed: fields.u64()? },
+            kind::GAP => Self::Gap {
+                from: fields.u64()?,
+                resumed: fields.u64()?,
+                // An older holder does not send these.
+                modes: fields.text().unwrap_or_default(),
+            },
             kind::INPUT_ANSWER => Self::Input {
                 lane: Lane::from_wire(fields.u8()?).ok_or(WireError::Value)?,
                 seq: fields.u64()?,

@@ -72,7 +72,14 @@ fn golden_replies() {
     let table = [
         (Reply::Welcome { version: 1, status: STATUS }, format!("44000000810100{status}")),
         (Reply::Output { offset: 16, bytes: b"ab" }, "0b0000008210000000000000006162".to_owned()),
-        (Reply::Gap { from: 1, resumed: 2 }, "110000008301000000000000000200000000000000".to_owned()),
+        (
+            Reply::Gap { from: 1, resumed: 2, modes: b"\x1b[?2004h" },
+            "1d0000008301000000000000000200000000000000 08000000 1b5b3f3230303468".to_owned(),
+        ),
+        (
+            Reply::Gap { from: 1, resumed: 2, modes: b"" },
+            "150000008301000000000000000200000000000000 00000000".to_owned(),
+        ),
         (
             Reply::Input { lane: Lane::Message, seq: 2, outcome: Outcome::Duplicate, offset: 3 },
             "1300000084000200000000000000010300000000000000".to_owned(),
@@ -98,6 +105,14 @@ fn fields_of_a_newer_version_are_ignored() {
     assert_eq!(Request::decode(frame), Ok(Request::Resize { cols: 3, rows: 4 }));
     assert_eq!(Reply::decode(&[200, 1, 2]), Ok(None));
     assert_eq!(Request::decode(&[99]), Err(WireError::UnknownType(99)));
+}
+
+#[test]
+fn a_gap_of_an_older_holder_tells_no_modes() {
+    let old = [&[131, 1][..], &[0; 7], &[2], &[0; 7]].concat();
+    assert_eq!(Reply::decode(&old), Ok(Some(Reply::Gap { from: 1, resumed: 2, modes: b"" })));
+    let newer = [&old[..], &[1, 0, 0, 0, b'm'], b"and more"].concat();
+    assert_eq!(Reply::decode(&newer), Ok(Some(Reply::Gap { from: 1, resumed: 2, modes: b"m" })));
 }
 
 proptest! {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ostler_hold::{read_remains, tree};
-use ostler_session::{Answer, ConversationSummary, Effect, Event, Grants, Log, MessageView};
+use ostler_hold::{Remains, read_remains, tree};
+use ostler_session::{Answer, ConversationSummary, Effect, Event, Grants, LastOutput, Log, MessageView};
 use ostler_store::StoreError;
 
 use super::commands::Reply;
@@ -133,7 +133,11 @@ impl Actor {
             Effect::ReadRemains => {
                 let exit = self.dir.read_exit().as_ref().map(exit);
                 let output = read_remains(&self.dir.ring()).ok();
-                let output = output.map(|remains| (remains.oldest, remains.bytes));
+                let output = output.map(|Remains { oldest: offset, modes, bytes }| LastOutput {
+                    offset,
+                    modes,
+                    bytes,
+                });
                 self.session.handle(Event::Remains { exit, output }, clock::both());
             }
             _ => {}

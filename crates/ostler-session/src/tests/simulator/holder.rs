@@ -18,6 +18,8 @@ pub(super) struct Holder {
     /// Offset of the first byte that is kept.
     oldest: u64,
     pub(super) size: (u16, u16),
+    /// The modes before the first byte that is kept, as sequences; none while all is kept.
+    pub(super) modes: Vec<u8>,
     /// Numbers are not remembered.
     pub(super) forgets: bool,
 }

@@ -9,7 +9,7 @@ use ostler_screen::{Screen, Size};
 
 use super::{Arrival, Happening, KNOWN, NOON, SIZE, Sabotage, World};
 use crate::effect::{Effect, Lane, Request};
-use crate::event::{Event, Exit};
+use crate::event::{Event, Exit, LastOutput};
 use crate::saved::Saved;
 use crate::terminal::SavedScreen;
 use crate::{Change, Session};
@@ -128,7 +128,9 @@ impl World {
             Effect::Disconnect => self.subscribed = None,
             Effect::Request(request) => self.request(request),
             Effect::ReadRemains => {
-                let output = Some((self.holder.oldest(), self.holder.read(0).to_vec()));
+                let offset = self.holder.oldest();
+                let modes = self.holder.modes.clone();
+                let output = Some(LastOutput { offset, modes, bytes: self.holder.read(0).to_vec() });
                 let exit = self.exit();
                 if let Some(session) = &mut self.session {
                     session.handle(Event::Remains { exit, output }, now);

@@ -52,7 +52,7 @@ impl World {
         if from < self.holder.oldest() {
             let resumed = self.holder.oldest();
             self.subscribed = Some(resumed);
-            self.hand(Event::Gap { from, resumed });
+            self.hand(Event::Gap { from, resumed, modes: self.holder.modes.clone() });
         }
         let Some(from) = self.subscribed else { return };
         let bytes = self.holder.read(from).to_vec();
