@@ -7,12 +7,11 @@ use ostler_core::message::MessageState;
 use ostler_core::queue::Priority;
 use ostler_core::start_plan::{self, Way};
 use ostler_core::{Proof, State, Steady};
-use ostler_screen::SafeText;
 
 use crate::change::Change;
 use crate::effect::{Effect, Request};
-use crate::event::TerminalStatus;
-use crate::outbox::{BodyFile, Open};
+use crate::event::{StoredBody, TerminalStatus};
+use crate::outbox::{BodyFile, Detour, Open};
 use crate::session::{Note, Session};
 
 impl Session {
@@ -67,7 +66,7 @@ impl Session {
         let barred = barred || blind;
         let barred = barred && situation.state != State::Exited;
         let Some(open) = self.outbox.open.get_mut(&order) else { return };
-        let storing = open.file == BodyFile::Storing && situation.state != State::Exited;
+        let storing = matches!(open.file, BodyFile::Storing(_)) && situation.state != State::Exited;
         if storing || (barred && may_type(event, &open.delivery)) {
             return open.delivery.postpone();
         }
@@ -78,8 +77,10 @@ impl Session {
             _ => None,
         });
         if let Some(write) = write {
-            if write == Write::Body && self.needs_file(order) {
-                return self.store_body(order);
+            if write == Write::Body
+                && let Some(why) = self.detour(order)
+            {
+                return self.store_body(order, why);
             }
             return self.begin_write(order, write, stepped, &actions);
         }
@@ -186,36 +187,40 @@ impl Session {
         self.record(Change::Missed { id });
     }
 
-    /// Whether a text cannot be typed as one piece.
-    fn needs_file(&self, order: u64) -> bool {
+    /// Why a text cannot be typed as one piece, if it cannot.
+    fn detour(&self, order: u64) -> Option<Detour> {
         let bracketed = self.terminal.screen.modes().bracketed_paste;
         let input = &self.profile.agent.preset.input;
         let limit = input.paste_limit.map_or(usize::MAX, |limit| limit as usize);
-        let Some(open) = self.outbox.open.get(&order) else { return false };
+        let open = self.outbox.open.get(&order).filter(|open| open.file == BodyFile::None)?;
         let context = open.message.terms.priority == Priority::Startup;
         let limit = if context { limit.min(start_plan::MAX_CONTEXT) } else { limit };
         let text = open.text.as_str();
+        if text.len() > limit {
+            return Some(Detour::TooLong(limit));
+        }
         // Without brackets every line end would be an Enter.
         let broken = !bracketed && self.outbox.policy.raw_only && text.contains('\n');
-        (text.len() > limit || broken) && open.file == BodyFile::None
+        broken.then_some(Detour::NoBrackets)
     }
 
     /// Has a text put into a file; a line that says where is typed instead.
-    fn store_body(&mut self, order: u64) {
+    fn store_body(&mut self, order: u64, why: Detour) {
         let Some(open) = self.outbox.open.get_mut(&order) else { return };
         open.delivery.postpone();
-        open.file = BodyFile::Storing;
+        open.file = BodyFile::Storing(why);
         let (id, text) = (open.message.id.clone(), open.plain.to_string());
         self.push(Effect::StoreBody { order, id, text });
     }
 
     /// A text is in a file, or could not be put there.
-    pub(crate) fn on_body_stored(&mut self, order: u64, stored: Result<SafeText, String>) {
+    pub(crate) fn on_body_stored(&mut self, order: u64, stored: Result<StoredBody, String>) {
         let Some(open) = self.outbox.open.get_mut(&order) else { return };
         match stored {
-            Ok(pointer) => {
-                open.plain = pointer;
-                open.file = BodyFile::Stored;
+            Ok(StoredBody { path, line }) => {
+                let why = if let BodyFile::Storing(why) = open.file { Some(why) } else { None };
+                open.plain = line;
+                open.file = BodyFile::Stored { path, why };
                 open.configure(&self.profile.agent.preset.input);
                 self.note(Note::Deliver);
             }

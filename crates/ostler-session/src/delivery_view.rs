@@ -151,7 +151,17 @@ impl Session {
         }
     }
 
+    /// What proves something of a message, in words. Whatever is proven of a text that was replaced is proven of what
+    /// replaced it.
     pub(crate) fn evidence(&self, order: u64, because: Because) -> String {
+        let evidence = self.sign(order, because);
+        match self.outbox.open.get(&order).and_then(|open| open.file.evidence()) {
+            Some(file) => format!("{evidence}; {file}"),
+            None => evidence,
+        }
+    }
+
+    fn sign(&self, order: u64, because: Because) -> String {
         let open = self.outbox.open.get(&order);
         let sign = open
             .and_then(|open| open.entered)

@@ -82,12 +82,12 @@ pub enum Event<'a> {
     KeyDriven(bool),
     /// What the user granted beforehand.
     Grants(Grants),
-    /// A long text was put into a file: the line that says where, or why it was not.
+    /// A text that cannot be typed was put into a file, or why it was not.
     BodyStored {
         /// The message's place in the order.
         order: u64,
-        /// The line to type instead.
-        stored: Result<SafeText, String>,
+        /// The file, and the line to type instead.
+        stored: Result<StoredBody, String>,
     },
     /// The context that the agent wished for.
     ContextGathered(String),
@@ -95,6 +95,15 @@ pub enum Event<'a> {
     Command(Command),
     /// Time has passed.
     Tick,
+}
+
+/// A text in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredBody {
+    /// Path of the file.
+    pub path: String,
+    /// The line that is typed instead of the text.
+    pub line: SafeText,
 }
 
 /// What is left of an ended program's output.

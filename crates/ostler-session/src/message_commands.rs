@@ -12,7 +12,7 @@ use ostler_screen::SafeText;
 
 use crate::change::Change;
 use crate::effect::{Answer, Effect};
-use crate::event::{Send, Ticket};
+use crate::event::{Send, StoredBody, Ticket};
 use crate::outbox::{BodyFile, MAX_OPEN, MAX_OPEN_BYTES, Open, Recent, Resumable, Waiter};
 use crate::refusal::Refusal;
 use crate::saved::{SavedMessage, SavedMessages};
@@ -134,7 +134,7 @@ impl Session {
     }
 
     /// A message to be delivered; `pointer` is what was typed instead of it, if it is in a file.
-    fn opened(&self, message: Message, bytes: &[u8], pointer: Option<SafeText>) -> Open {
+    fn opened(&self, message: Message, bytes: &[u8], pointer: Option<StoredBody>) -> Open {
         let (plain, file) = typed_text(&message, bytes, pointer);
         let Terms { mode, command, way, .. } = message.terms;
         let delivery = match way {
@@ -386,12 +386,12 @@ impl Session {
 }
 
 /// What is typed for a message, or was, and whether that only says where the message is.
-fn typed_text(message: &Message, bytes: &[u8], pointer: Option<SafeText>) -> (SafeText, BodyFile) {
+fn typed_text(message: &Message, bytes: &[u8], pointer: Option<StoredBody>) -> (SafeText, BodyFile) {
     if message.terms.raw {
         return (SafeText::default(), BodyFile::None);
     }
-    if let Some(pointer) = pointer.filter(|_| message.attempts > 0) {
-        return (pointer, BodyFile::Stored);
+    if let Some(StoredBody { path, line }) = pointer.filter(|_| message.attempts > 0) {
+        return (line, BodyFile::Stored { path, why: None });
     }
     let text = prompt(&String::from_utf8_lossy(bytes));
     let text = if message.terms.ack { with_request(&text, &message.id) } else { text };

@@ -49,14 +49,43 @@ pub(crate) struct Open {
 }
 
 /// Whether a text is in a file instead of being typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyFile {
     /// It is typed.
     None,
     /// It is being put into one.
-    Storing,
+    Storing(Detour),
     /// It is in one, and a line that says where is typed.
-    Stored,
+    Stored {
+        /// Path of the file.
+        path: String,
+        /// Why, unless an earlier daemon decided it.
+        why: Option<Detour>,
+    },
+}
+
+/// Why a text cannot be typed as one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detour {
+    /// It is longer than so many bytes.
+    TooLong(usize),
+    /// Every line end would be an Enter.
+    NoBrackets,
+}
+
+impl BodyFile {
+    /// What a proof has to add about a text that was replaced.
+    pub(crate) fn evidence(&self) -> Option<String> {
+        let Self::Stored { path, why } = self else { return None };
+        let why = match why {
+            Some(Detour::TooLong(limit)) => format!(", which is longer than {limit} bytes"),
+            Some(Detour::NoBrackets) => {
+                ", which has several lines, and the terminal takes no bracketed paste".to_owned()
+            }
+            None => String::new(),
+        };
+        Some(format!("file: a reference to {path} was typed instead of the text{why}"))
+    }
 }
 
 impl Open {

@@ -3,8 +3,9 @@
 use jiff::tz::TimeZone;
 use ostler_core::Wall;
 use ostler_core::message::{LastWrite, Message};
-use ostler_screen::{SafeText, Size};
+use ostler_screen::Size;
 
+use crate::event::StoredBody;
 use crate::terminal::SavedScreen;
 
 /// What the record has of a session.
@@ -61,5 +62,5 @@ pub struct SavedMessage {
     /// The last write for it.
     pub last: Option<LastWrite>,
     /// The line that was typed instead of it, if it is in a file.
-    pub pointer: Option<SafeText>,
+    pub pointer: Option<StoredBody>,
 }

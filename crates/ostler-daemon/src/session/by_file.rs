@@ -1,4 +1,4 @@
-//! Messages that are too long to be typed.
+//! Messages that cannot be typed: too long, or of several lines where every line end would be an Enter.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ostler_hold::{crc32, create_private};
 use ostler_screen::SafeText;
+use ostler_session::StoredBody;
 
 fn file(dir: &Path, id: &str) -> PathBuf {
     // An id is the sender's choice, and a file name is not; no two ids have the same one.
@@ -16,15 +17,17 @@ fn file(dir: &Path, id: &str) -> PathBuf {
     dir.join("messages").join(format!("{name}{sum}.md"))
 }
 
-fn pointer(file: &Path, bytes: u64) -> SafeText {
-    SafeText::new(&format!(
-        "Read the file {} and do what it says: it is a message to you, {bytes} bytes, too long to be typed.",
-        file.display()
-    ))
+fn pointer(file: &Path, bytes: u64) -> StoredBody {
+    let path = file.display().to_string();
+    // It does not say why: a daemon that takes over has to make the same line to recognise it on the screen.
+    let line = SafeText::new(&format!(
+        "Read the file {path} and do what it says: it is a message to you, {bytes} bytes, which cannot be typed here."
+    ));
+    StoredBody { path, line }
 }
 
 /// Writes a message to a file of its session, and returns the line that says where it is.
-pub(super) fn put(dir: &Path, id: &str, text: &str) -> io::Result<SafeText> {
+pub(super) fn put(dir: &Path, id: &str, text: &str) -> io::Result<StoredBody> {
     let file = file(dir, id);
     create_private(&dir.join("messages"))?;
     let mut open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
@@ -34,7 +37,7 @@ pub(super) fn put(dir: &Path, id: &str, text: &str) -> io::Result<SafeText> {
 }
 
 /// The line that says where a message is, if it was put into a file.
-pub(super) fn find(dir: &Path, id: &str) -> Option<SafeText> {
+pub(super) fn find(dir: &Path, id: &str) -> Option<StoredBody> {
     let file = file(dir, id);
     let bytes = fs::metadata(&file).ok()?.len();
     Some(pointer(&file, bytes))
@@ -48,9 +51,10 @@ mod tests {
     fn what_was_put_is_found_and_stays_inside() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(find(dir.path(), "m"), None);
-        let line = put(dir.path(), "../../m", "long text").unwrap();
-        assert!(line.as_str().contains("/messages/______m."), "{line}");
-        assert_eq!(find(dir.path(), "../../m"), Some(line));
+        let stored = put(dir.path(), "../../m", "long text").unwrap();
+        assert!(stored.path.contains("/messages/______m."), "{stored:?}");
+        assert!(stored.line.as_str().contains(&stored.path), "{stored:?}");
+        assert_eq!(find(dir.path(), "../../m"), Some(stored));
         assert_eq!(find(dir.path(), "______m"), None, "another id is another file");
         let file = fs::read_dir(dir.path().join("messages")).unwrap().next().unwrap().unwrap();
         assert_eq!(fs::read_to_string(file.path()).unwrap(), "long text");

@@ -16,6 +16,8 @@ mod world;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ostler_testkit::stand_in::Record;
+
 use crate::Safeguard;
 use plan::Plan;
 use world::{Sabotage, World};
@@ -90,6 +92,32 @@ fn a_send_that_meets_no_trouble_needs_four_commits() {
     assert_eq!(verdict::complaints(&world), Vec::<String>::new());
     let (message, _) = world.store.message("m0").unwrap();
     assert_eq!((message.proof, world.store.message_commits), (ostler_core::Proof::Submitted, 4));
+}
+
+#[test]
+fn a_gap_in_the_output_is_no_gap_in_the_modes() {
+    // A holder that does not know the modes, and one that does.
+    for (modes, taken) in [("", "Read the file and do what it says."), ("\x1b[?2004h", "two\nlines")] {
+        let mut plan = Plan::quiet();
+        plan.sends[0].body = "two\nlines".into();
+        plan.breaks = vec![1_500];
+        let mut world = World::new(plan, None);
+        world.loses_output = true;
+        world.holder.modes = modes.into();
+        world.run();
+        let submitted = world.agent.log.iter().filter_map(|(_, record)| match record {
+            Record::Submitted { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!(submitted.collect::<Vec<_>>(), [taken]);
+        let (message, _) = world.store.message("m0").unwrap();
+        assert_eq!(message.proof, ostler_core::Proof::Submitted);
+        let named = "; file: a reference to /messages/m.md was typed instead of the text, which has several lines, and \
+                     the terminal takes no bracketed paste";
+        for line in &message.evidence {
+            assert_eq!(line.ends_with(named), modes.is_empty(), "{line}");
+        }
+    }
 }
 
 /// What may be broken, and a seed that notices it. `OSTLER_SIM_FIND=1` looks for others where they do not, as after a

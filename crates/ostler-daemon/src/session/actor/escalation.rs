@@ -62,7 +62,7 @@ impl Actor {
 
     /// What of this is in the instructions file: the texts, or where they are.
     fn texts_of(&self, there: &[&PendingContext]) -> Vec<String> {
-        let pointer = |id: &str| by_file::find(self.dir.path(), id).map(|pointer| pointer.to_string());
+        let pointer = |id: &str| by_file::find(self.dir.path(), id).map(|stored| stored.line.to_string());
         there.iter().map(|one| pointer(&one.message).unwrap_or_else(|| one.text.clone())).collect()
     }
 

@@ -32,6 +32,12 @@ impl Holder {
         self.oldest += surplus as u64;
     }
 
+    /// More is written than is kept.
+    pub(super) fn forget_all(&mut self) {
+        self.oldest = self.written() + RING as u64;
+        self.output.clear();
+    }
+
     pub(super) fn written(&self) -> u64 {
         self.oldest + self.output.len() as u64
     }

@@ -20,7 +20,7 @@ use super::holder::Holder;
 use super::plan::{Plan, Sent};
 use super::store::Store;
 use crate::effect::Lane;
-use crate::event::{Command, Event, TerminalStatus, Ticket};
+use crate::event::{Command, Event, StoredBody, TerminalStatus, Ticket};
 use crate::profile::{AgentProfile, Policies};
 use crate::{Change, Safeguard, Session};
 
@@ -123,6 +123,8 @@ pub(super) struct World {
     /// Output up to here was handed to the session, while it is subscribed.
     subscribed: Option<u64>,
     saved_screen: Option<(Vec<u8>, u64)>,
+    /// While a connection is broken, more is written than the holder keeps.
+    pub(super) loses_output: bool,
     effects: u64,
     kills: std::vec::IntoIter<u64>,
     kill_at: Option<u64>,
@@ -244,6 +246,7 @@ impl World {
             daemon: 0,
             subscribed: None,
             saved_screen: None,
+            loses_output: false,
             effects: 0,
             kills,
             kill_at,
@@ -395,7 +398,8 @@ impl World {
             }
             Arrival::KeyDriven => self.hand(Event::KeyDriven(false)),
             Arrival::BodyStored(order) => {
-                let stored = Ok(SafeText::new("Read the file and do what it says."));
+                let line = SafeText::new("Read the file and do what it says.");
+                let stored = Ok(StoredBody { path: "/messages/m.md".into(), line });
                 self.hand(Event::BodyStored { order, stored });
             }
             Arrival::Context => self.hand(Event::ContextGathered("Nothing is known.".into())),

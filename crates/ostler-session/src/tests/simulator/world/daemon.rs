@@ -5,7 +5,7 @@ use ostler_core::delivery::Mode;
 use ostler_core::lifecycle::Evidence;
 use ostler_core::message::{Message, MessageState};
 use ostler_core::{State, Wall, typing};
-use ostler_screen::{Screen, Size};
+use ostler_screen::{Cursor, Screen, Size};
 
 use super::{Arrival, Happening, KNOWN, NOON, SIZE, Sabotage, World};
 use crate::effect::{Effect, Lane, Request};
@@ -267,6 +267,16 @@ impl World {
         }
     }
 
+    /// The agent draws for longer than the holder keeps, and in the end what it showed before.
+    fn lose_output(&mut self) {
+        let Some(screen) = self.session.as_ref().map(Session::screen) else { return };
+        let rows = String::from_utf8(screen.to_ansi()).unwrap().replace('\n', "\r\n");
+        let Cursor { row, col, .. } = screen.cursor();
+        let drawn = format!("\x1b[H\x1b[2J{rows}\x1b[{};{}H", row + 1, col + 1);
+        self.holder.forget_all();
+        self.holder.write(drawn.as_bytes());
+    }
+
     pub(super) fn break_connection(&mut self) {
         if self.subscribed.is_some() {
             self.tell("the connection to the holder breaks");
@@ -281,6 +291,9 @@ impl World {
             });
             self.subscribed = None;
             self.arrive(0, Arrival::NoConnection);
+            if self.loses_output {
+                self.lose_output();
+            }
         }
     }
 
