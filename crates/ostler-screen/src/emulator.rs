@@ -124,6 +124,11 @@ impl Emulator {
         self.draw_text(whole);
     }
 
+    /// Returns the beginning of a character whose rest has not come.
+    pub(crate) fn begun(&self) -> &[u8] {
+        &self.begun
+    }
+
     /// Draws the character that the last call began, as far as `bytes` go on with it; returns how far.
     pub(crate) fn finish_character(&mut self, bytes: &[u8]) -> usize {
         if self.begun.is_empty() {

@@ -253,9 +253,13 @@ impl Screen {
     /// Returns bytes that turn a fresh screen of the same size into this one.
     ///
     /// Covers rows, cursor, modes, scroll region, keyboard flags, title, and the main screen below an active
-    /// alternate screen. History and tab stops are not restored.
+    /// alternate screen. History and tab stops are not restored. Where the output so far ends in the middle of a
+    /// sequence or character, so do these bytes: what comes next has to go on from there.
     pub fn to_restore(&self) -> Vec<u8> {
-        restore::terminal(self.terminal(), &self.modes(), self.cursor(), self.title())
+        let mut bytes = restore::terminal(self.terminal(), &self.modes(), self.cursor(), self.title());
+        self.sequencer.push_unfinished(&mut bytes);
+        bytes.extend_from_slice(self.emulator.begun());
+        bytes
     }
 
     /// Returns the terminal for drawing it elsewhere.

@@ -131,6 +131,25 @@ impl Sequencer {
         Scan { text_end: start, sequence: None, resume: input.len() }
     }
 
+    /// Appends bytes that bring a fresh sequencer to where this one is: in the middle of the same sequence.
+    pub(crate) fn push_unfinished(&self, out: &mut Vec<u8>) {
+        let introducer: &[u8] = match self.state {
+            State::Text => return,
+            State::Escape => b"\x1b",
+            State::EscapeIntermediate => b"\x1b ",
+            State::Csi => b"\x1b[",
+            State::Osc => b"\x1b]",
+            State::String => b"\x1b_",
+        };
+        if self.too_long {
+            // What it says no longer counts, only that it is beyond its limit.
+            out.extend_from_slice(introducer);
+            out.resize(out.len() + self.limit(), 0);
+        } else {
+            out.extend_from_slice(&self.held);
+        }
+    }
+
     /// Follows the same grammar as the parser behind, as far as the ends of sequences go.
     fn step(&mut self, byte: u8) -> Step {
         use State::{Csi, Escape, EscapeIntermediate, Osc, String};
