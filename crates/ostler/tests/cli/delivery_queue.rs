@@ -296,6 +296,12 @@ fn a_long_message_goes_by_file() {
     let file = taken[0].strip_prefix("Read the file ").unwrap().split(" and do").next().unwrap();
     assert!(file.contains("/messages/m_1.") && taken[0].contains(&long.len().to_string()), "{taken:?}");
     assert_eq!(fs::read_to_string(file).unwrap(), long);
+    // Whatever is proven is proven of the reference, and says so.
+    let named =
+        format!("file: a reference to {file} was typed instead of the text, which is longer than 300 bytes");
+    for line in sent["evidence"].as_array().unwrap() {
+        assert!(line.as_str().unwrap().ends_with(&named), "{line}");
+    }
     assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     lab.deliver("a", "a short one", &[]);
     assert_eq!(lab.taken("a")[1], "a short one");

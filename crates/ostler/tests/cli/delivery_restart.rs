@@ -36,6 +36,33 @@ fn a_message_in_the_composer_is_found_there_by_the_next_daemon() {
     assert_eq!((&message["attempts"], &message["enters"]), (&1.into(), &3.into()), "{message}");
 }
 
+/// Agents switch bracketed paste on once. What they print while there is no daemon may be more than is kept.
+#[test]
+fn a_text_of_two_lines_is_pasted_however_much_was_printed_without_a_daemon() {
+    let lab = Lab::new();
+    let (go, done) = (lab.home.scratch().join("go"), lab.home.scratch().join("done"));
+    // Another size makes the agent draw its whole screen again.
+    lab.write_agent(&format!(
+        "(while [ ! -e {go} ]; do sleep 0.05; done; head -c 400000 /dev/zero | tr '\\0' '\\r'; stty cols 100 </dev/tty; \
+         touch {done}) &\nexec {} stand-in \"$@\"\n",
+        ostler().display(),
+        go = go.display(),
+        done = done.display(),
+    ));
+    lab.start("a", &[]);
+    lab.wait("a", "idle");
+    lab.home.kill_daemon();
+    fs::write(&go, "").unwrap();
+    until("the agent has printed enough", || done.exists().then_some(()));
+    let sent = lab.deliver("a", "in two\nshort lines", &[]);
+    assert_eq!(lab.taken("a"), ["in two\nshort lines"]);
+    let read: String = lab.log("a").iter().filter_map(|record| record["escaped"].as_str()).collect();
+    assert!(read.contains("[200~in two"), "{read}");
+    assert!(!sent["evidence"].to_string().contains("file:"), "{sent}");
+    let logs = lab.home.run(["logs", "a"]);
+    assert!(logs.err.contains("are no longer kept"), "{}", logs.err);
+}
+
 #[test]
 fn what_waits_is_delivered_by_the_next_daemon_in_its_order() {
     let lab = Lab::new();
