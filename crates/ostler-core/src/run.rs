@@ -34,6 +34,7 @@ mod phase;
 mod policy;
 mod provider;
 mod record;
+mod same_failure;
 
 use std::time::Duration;
 
@@ -304,6 +305,8 @@ impl Run {
             }
             Event::Cancelled => self.end(Outcome::Cancelled, now),
             Event::Tick => self.tick(now),
+            Event::ProviderOpened => self.provider_opened(now),
+            Event::CheckNotRunnable { act, reason } if self.act() == act => self.not_checkable(reason, now),
             // Old news, and news that change nothing.
             _ => Vec::new(),
         }
@@ -329,10 +332,7 @@ impl Run {
             return Vec::new();
         }
         match &self.phase {
-            Phase::Waiting { .. } => {
-                self.tried.clear();
-                self.choose()
-            }
+            Phase::Waiting { .. } => self.choose_anew(),
             Phase::Agent { blocked: Some(Blocked { kind, .. }), .. } => {
                 let (kind, provider) = (*kind, self.agent.as_ref().map(|agent| agent.provider.clone()));
                 self.end(Outcome::Blocked { kind, provider }, now)

@@ -69,6 +69,9 @@ pub struct CheckInfo {
     pub passed: bool,
     /// The line that says best what is wrong.
     pub error: Option<String>,
+    /// It cannot be run, whatever the work is like.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_runnable: bool,
     /// The end of what it wrote.
     pub output: String,
     /// How long it took.

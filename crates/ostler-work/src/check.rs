@@ -18,6 +18,17 @@ const OWN: &str = "OSTLER_";
 /// The one of them that only says where things are.
 const HOME: &str = "OSTLER_HOME";
 
+/// What a shell understands by itself at the beginning of a line.
+const BUILT_IN: [&str; 40] = [
+    "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export",
+    "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",
+    "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask",
+    "unalias", "unset", "until", "wait", "while",
+];
+
+/// Characters of a command that are shown in a complaint.
+const SHOWN: usize = 80;
+
 /// What is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckCommand {
@@ -45,6 +56,28 @@ pub struct Check {
     pub mark: Option<String>,
 }
 
+impl Check {
+    /// The program that the command begins with, if it is sought on the PATH and is not there. Nothing is said of programs
+    /// that are given by their path, and of lines that only a shell understands.
+    pub fn missing_program(&self) -> Option<String> {
+        let program = match &self.command {
+            CheckCommand::Argv(words) => words.first()?.to_str()?,
+            CheckCommand::Shell(line) => line.split_whitespace().next()?,
+        };
+        let plain =
+            |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | '+');
+        if program.is_empty() || !program.chars().all(plain) || program.starts_with('.') {
+            return None;
+        }
+        let path = self.env.iter().rev().find(|(name, _)| name == "PATH")?;
+        let there = |dir: PathBuf| dir.join(program).exists();
+        let found = std::env::split_paths(&path.1).any(there);
+        // A shell has programs of its own.
+        let built_in = matches!(self.command, CheckCommand::Shell(_)) && BUILT_IN.contains(&program);
+        (!found && !built_in).then(|| program.to_owned())
+    }
+}
+
 /// What came of a check.
 #[derive(Debug)]
 pub struct CheckResult {
@@ -64,17 +97,26 @@ impl CheckResult {
         self.end.is_success()
     }
 
-    /// The one line that says best what is wrong; none if all is well.
-    pub fn first_error(&self) -> Option<String> {
+    /// The one line that says best what is wrong with this command's outcome; none if all is well.
+    pub fn first_error(&self, command: &str) -> Option<String> {
         if self.passed() {
             return None;
         }
         let said = first_error(&self.stdout.text(), &self.stderr.text());
         Some(match (self.end, said) {
             (End::Exited(_), Some(line)) => line,
-            (end, Some(line)) => format!("the check {end}; last: {line}"),
-            (end, None) => format!("the check {end}"),
+            (end, Some(line)) => format!("`{}` {end}; last: {line}", shortened(command)),
+            (end, None) => format!("`{}` {end} and printed nothing", shortened(command)),
         })
+    }
+}
+
+/// A command in one short line.
+fn shortened(command: &str) -> String {
+    let words = command.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words,
     }
 }
 

@@ -42,6 +42,8 @@ pub enum Event {
         /// Why, for every provider of the run that is shut, the excluded ones too.
         shut: Vec<Shut>,
     },
+    /// A provider that was shut can be used again.
+    ProviderOpened,
     /// The agent is ready for its prompt.
     AgentReady {
         /// Which.
@@ -86,6 +88,13 @@ pub enum Event {
         act: Act,
         /// What is different since it was last looked at, if that can be told.
         changes: Option<Changes>,
+    },
+    /// A check cannot be run at all, whatever the work is like.
+    CheckNotRunnable {
+        /// What was asked.
+        act: Act,
+        /// Which one, and why.
+        reason: String,
     },
     /// The checks were run.
     ChecksFinished {

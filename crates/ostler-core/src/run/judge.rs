@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::record::{Attempt, Changes, Status};
+use super::record::{Changes, Status};
+use super::same_failure::is_same;
 use super::{Action, GiveUp, Inquiry, Outcome, Phase, Run, Then};
 use crate::Wall;
 
-/// Equal first errors in a row that are a loop.
+/// Attempts in a row that fail in the same way and so are a loop.
 const LOOP: usize = 3;
 
 impl Run {
@@ -47,6 +48,15 @@ impl Run {
         }
         let said = failures.iter().any(|failure| !failure.trim().is_empty());
         self.failed(if said { failures } else { vec!["a check failed and said nothing".into()] }, now)
+    }
+
+    /// A check cannot be run: another attempt would change nothing about that.
+    pub(super) fn not_checkable(&mut self, reason: String, now: Wall) -> Vec<Action> {
+        if !matches!(self.phase, Phase::Checking { .. }) {
+            return Vec::new();
+        }
+        self.close(Status::Failed, vec![reason.clone()], now);
+        self.end(Outcome::GivenUp { why: GiveUp::Check { reason } }, now)
     }
 
     /// The attempt is finished, and nothing that verified it failed.
@@ -105,14 +115,14 @@ impl Run {
     /// Whether the next prompt would be the last one again, though that one changed nothing.
     fn is_unchanged(&self) -> bool {
         let [.., before, last] = self.attempts.as_slice() else { return false };
-        last.changed_nothing() && last.errors == before.errors
+        last.changed_nothing() && is_same(&last.errors, &before.errors)
     }
 
     /// Whether the last attempts all failed in the same way.
     fn is_loop(&self) -> bool {
         let last = &self.attempts[self.attempts.len().saturating_sub(LOOP)..];
-        let first = last.first().and_then(Attempt::first_error);
-        last.len() == LOOP && first.is_some() && last.iter().all(|attempt| attempt.first_error() == first)
+        let Some(first) = last.first().filter(|first| !first.errors.is_empty()) else { return false };
+        last.len() == LOOP && last.iter().all(|attempt| is_same(&attempt.errors, &first.errors))
     }
 
     fn close(&mut self, status: Status, errors: Vec<String>, now: Wall) {

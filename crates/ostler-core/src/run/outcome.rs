@@ -66,6 +66,11 @@ pub enum GiveUp {
         /// Why not.
         shut: Vec<Shut>,
     },
+    /// A check cannot be run, whatever the work is like.
+    Check {
+        /// Which one, and why.
+        reason: String,
+    },
     /// The provider was changed too often.
     Switches,
     /// Somebody ended the agent.
@@ -91,6 +96,10 @@ impl fmt::Display for GiveUp {
                     write!(f, "{} {provider}: {}", if index == 0 { ":" } else { "," }, reason.in_words())?;
                 }
                 "; wait, log in, or name other agents"
+            }
+            Self::Check { reason } => {
+                write!(f, "{reason}")?;
+                "; correct the check, or install what it needs"
             }
             Self::Switches => "the provider was changed too often; look at the agents one by one",
             Self::AgentEnded => "somebody ended the agent; start the run again",

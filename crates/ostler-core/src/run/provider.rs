@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::record::Attempt;
-use super::{Action, Agent, GiveUp, Outcome, Phase, Run, Stage};
+use super::record::{Attempt, Turn};
+use super::{Action, Agent, GiveUp, Outcome, Phase, Run, Stage, Stop};
 use crate::breaker::{Probes, Reason, Shut};
 use crate::{Asking, Failure, Wall};
 
@@ -18,6 +18,33 @@ impl Run {
         self.go(Phase::Choosing, vec![Action::ChooseProvider { act, excluding: self.tried.clone() }])
     }
 
+    /// Chooses among all providers: whoever failed before has had time.
+    pub(super) fn choose_anew(&mut self) -> Vec<Action> {
+        self.tried.clear();
+        self.choose()
+    }
+
+    /// A provider can be used again: a run that waits looks at once, and what it did not wait does not count.
+    pub(super) fn provider_opened(&mut self, now: Wall) -> Vec<Action> {
+        let Phase::Waiting { until } = self.phase else { return Vec::new() };
+        let spared = u64::try_from(until.since(now).as_millis()).unwrap_or(u64::MAX);
+        self.waited_ms = self.waited_ms.saturating_sub(spared);
+        self.waits = self.waits.saturating_sub(1);
+        self.choose_anew()
+    }
+
+    /// Whether waiting may help against this. A program that crashed may do better next time, as often as the task may be
+    /// attempted.
+    fn may_pass(&self, reason: Reason) -> bool {
+        let crashed = |turn: &&Turn| {
+            let evidence = turn.stop.as_ref().and_then(Stop::evidence);
+            evidence.and_then(|(evidence, _)| evidence.reason()) == Some(Reason::Crash)
+        };
+        let crashes = self.attempts.iter().flat_map(|attempt| &attempt.turns).filter(crashed).count();
+        let again = u32::try_from(crashes).is_ok_and(|crashes| crashes < self.policy.max_attempts);
+        reason.passes() || (reason == Reason::Crash && again)
+    }
+
     /// Waits for a provider, if that can help.
     pub(super) fn no_provider(&mut self, shut: Vec<Shut>, now: Wall) -> Vec<Action> {
         // There is nobody else for the one whose turn failed and who is not shut out: it gets another try.
@@ -27,7 +54,7 @@ impl Run {
             self.tried.clear();
             return self.choose();
         }
-        let opens = shut.iter().filter(|shut| shut.reason.passes()).map(|shut| shut.until).min();
+        let opens = shut.iter().filter(|shut| self.may_pass(shut.reason)).map(|shut| shut.until).min();
         if let Some(until) = opens.map(|until| until.max(now.plus(MIN_WAIT))) {
             let wait = u64::try_from(until.since(now).as_millis()).unwrap_or(u64::MAX);
             let waited_ms = self.waited_ms.saturating_add(wait);

@@ -25,6 +25,8 @@ enum Next {
     NoHelp,
     Spends(u64),
     Cancels,
+    /// A provider can be used again.
+    Opens,
     /// So many seconds pass.
     Passing(u64),
     /// The shell dies and comes back.
@@ -32,7 +34,7 @@ enum Next {
 }
 
 use Next::{
-    Cancels, Chosen, Fails, Helps, NoHelp, NotStarted, NotSubmitted, Passes, Passing, Ready, Restarts,
+    Cancels, Chosen, Fails, Helps, NoHelp, NotStarted, NotSubmitted, Opens, Passes, Passing, Ready, Restarts,
     Resumes, Spends, Stops, Submitted, Tree, Unseen, Verifies,
 };
 
@@ -96,6 +98,7 @@ impl Play {
                 NoHelp => Event::HelperFailed { act, reason: "it is ill".into() },
                 Spends(tokens) => Event::Spent { tokens },
                 Cancels => Event::Cancelled,
+                Opens => Event::ProviderOpened,
                 Passing(secs) => {
                     self.now = self.now.plus(Duration::from_secs(secs));
                     Event::Tick
@@ -519,8 +522,11 @@ fn checks_that_hang_have_failed() {
 
 #[test]
 fn waiting_for_a_provider_is_done_where_it_helps() {
-    let quota =
-        Next::Shut(&[("a", Reason::Quota, 7_200), ("b", Reason::Crash, 60), ("c", Reason::RateLimit, 3_600)]);
+    let quota = Next::Shut(&[
+        ("a", Reason::Quota, 7_200),
+        ("b", Reason::Unavailable, 60),
+        ("c", Reason::RateLimit, 3_600),
+    ]);
     let play = Play::new(Policy::default()).go(&[Chosen("a"), Ready, Submitted, QUOTA, Unseen, quota]);
     assert_eq!(*play.run.phase(), Phase::Waiting { until: Wall(3_600_000) });
     let play = play.go(&[Passing(3_599)]);
@@ -541,7 +547,7 @@ fn waiting_for_a_provider_is_done_where_it_helps() {
         "given up: no provider can be used: a: quota used up; wait, log in, or name other agents"
     );
     let table = [
-        (Next::Shut(&[("a", Reason::Crash, 60), ("b", Reason::Auth, 60)]), "given_up"),
+        (Next::Shut(&[("a", Reason::Unavailable, 60), ("b", Reason::Auth, 60)]), "given_up"),
         (Next::Shut(&[("a", Reason::Auth, 60), ("b", Reason::Auth, 60)]), "blocked"),
         (Next::Shut(&[]), "given_up"),
         (Next::Shut(&[("a", Reason::Quota, 13 * 3_600)]), "given_up"),
@@ -550,6 +556,33 @@ fn waiting_for_a_provider_is_done_where_it_helps() {
         let play = Play::new(Policy::default()).go(&[shut]);
         assert_eq!(play.outcome().map(Outcome::as_str), Some(outcome));
     }
+}
+
+#[test]
+fn a_provider_that_opens_ends_the_wait() {
+    let shut = Next::Shut(&[("a", Reason::Quota, 3_600)]);
+    let mut play = Play::new(Policy::default());
+    // More often than a run may wait, and longer than it may in all: what was not waited does not count.
+    for _ in 0..200 {
+        play = play.go(&[shut.clone(), Passing(60), Opens]);
+        assert_eq!(play.said.last().unwrap(), "choose -");
+        assert_eq!(play.outcome(), None);
+    }
+    let play = play.go(&[Chosen("a"), Ready, Opens, Submitted, Opens]);
+    assert_eq!(play.said.last().unwrap(), "deliver plain", "nobody waits for it: {:?}", play.said);
+}
+
+#[test]
+fn a_crash_of_the_only_agent_is_tried_again_as_often_as_the_task() {
+    let shut = Next::Shut(&[("a", Reason::Crash, 60)]);
+    let mut play = Play::new(Policy::default());
+    for _ in 0..2 {
+        play = play.go(&[Chosen("a"), Ready, Submitted, CRASH, Unseen, shut.clone()]);
+        assert_eq!(play.outcome(), None);
+        play = play.go(&[Passing(60)]);
+    }
+    let play = play.go(&[Chosen("a"), Ready, Submitted, CRASH, Unseen, shut]);
+    assert!(matches!(play.why(), Some(GiveUp::NoProvider { .. })), "{:?}", play.outcome());
 }
 
 #[test]

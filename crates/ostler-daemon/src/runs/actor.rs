@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ostler_core::Wall;
 use ostler_core::breaker::News as Told;
-use ostler_core::run::{Act, Action, AgentId, Changes, Event, Outcome};
+use ostler_core::run::{Act, Action, AgentId, Changes, Event, Outcome, Phase};
 use ostler_core::stop_watch::{PromptState, Report};
 use ostler_protocol::{CheckInfo, RunInfo};
 use ostler_store::NewEvent;
@@ -85,6 +85,8 @@ pub(super) struct RunActor {
     /// Checks, helpers and looks at the tree; they end with the run.
     works: JoinSet<()>,
     turn: Turn,
+    /// Changes when a provider can be used again.
+    closed: watch::Receiver<u64>,
 }
 
 /// Its place in a batch.
@@ -111,6 +113,7 @@ impl RunActor {
         let (info, watcher) = watch::channel(info::info(&record, version));
         let (results, inbox) = mpsc::channel(BACKLOG);
         let actor = Self {
+            closed: runs.breakers.closed(),
             runs,
             record,
             version,
@@ -141,6 +144,7 @@ impl RunActor {
         let mut renewal = tokio::time::interval(RENEWAL);
         while !self.record.is_over() {
             let (deadline, probe) = (self.record.run.deadline(), self.record.run.probe());
+            let waits = matches!(self.record.run.phase(), Phase::Waiting { .. });
             tokio::select! {
                 Some(result) = self.inbox.recv() => self.on_result(result).await,
                 command = self.commands.recv() => match command {
@@ -154,6 +158,7 @@ impl RunActor {
                     self.handle(Event::Tick).await;
                 }
                 _ = renewal.tick(), if probe.is_some() => self.renew_probe().await,
+                Ok(()) = self.closed.changed(), if waits => self.handle(Event::ProviderOpened).await,
             }
         }
         self.works.shutdown().await;
@@ -361,6 +366,8 @@ impl RunActor {
                 }
             }
             TaskResult::Checked { act, results } => {
+                let broken = results.iter().find(|check| check.not_runnable);
+                let broken = broken.and_then(|check| check.error.clone());
                 let passed = results.iter().all(|check| check.passed);
                 let failures = results.iter().filter(|check| !check.passed);
                 let failures = failures
@@ -369,7 +376,11 @@ impl RunActor {
                 self.record.checks.extend(results);
                 let excess = self.record.checks.len().saturating_sub(MAX_KEPT);
                 self.record.checks.drain(..excess);
-                self.handle(Event::ChecksFinished { act, passed, failures }).await;
+                let event = match broken {
+                    Some(reason) => Event::CheckNotRunnable { act, reason },
+                    None => Event::ChecksFinished { act, passed, failures },
+                };
+                self.handle(event).await;
             }
         }
     }

@@ -18,7 +18,7 @@ use ostler_core::breaker::{
 use ostler_protocol::ProviderInfo;
 use ostler_store::shared::{AnyShared, Guarantee, Kind, SharedError, SharedStore, Swap, Versioned};
 use serde_json::Value;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 
 use super::Owner;
 use super::record::{RunRecord, environment};
@@ -40,6 +40,8 @@ pub(crate) struct ProviderBreakers {
     shared_store: AnyShared,
     /// The breakers as they were last known.
     known: Arc<Mutex<Breakers>>,
+    /// Counts how often this daemon closed a breaker.
+    closed: watch::Sender<u64>,
 }
 
 impl ProviderBreakers {
@@ -49,7 +51,12 @@ impl ProviderBreakers {
     }
 
     pub(super) fn new(home: Arc<Home>, owner: Owner, shared_store: AnyShared) -> Self {
-        Self { home, owner, shared_store, known: Arc::default() }
+        Self { home, owner, shared_store, known: Arc::default(), closed: watch::Sender::new(0) }
+    }
+
+    /// Changes whenever this daemon closes a breaker: a provider can be used again.
+    pub(super) fn closed(&self) -> watch::Receiver<u64> {
+        self.closed.subscribe()
     }
 
     /// Chooses a provider for a run: the first that can be used. The run remembers the accounts.
@@ -174,6 +181,9 @@ impl ProviderBreakers {
             match self.store(key, &changed, version).await {
                 Ok(true) => {
                     tracing::info!(breaker = name, state = ?changed.state(), "breaker");
+                    if changed.state() == State::Closed {
+                        self.closed.send_modify(|count| *count += 1);
+                    }
                     return;
                 }
                 Ok(false) => {}

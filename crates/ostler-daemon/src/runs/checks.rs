@@ -5,11 +5,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ostler_protocol::{CheckInfo, OsText, RunCheck};
-use ostler_work::Keep;
 use ostler_work::check::{self, Check, CheckCommand};
+use ostler_work::{End, Keep};
 
 /// Characters of a check's output that are recorded.
 const OUTPUT: usize = 4_000;
+
+/// How a shell says that there is no such program.
+const NOT_FOUND: End = End::Exited(127);
 
 /// Runs the checks one after the other, within `limit` together; the first that fails is not the last, so that all
 /// complaints are known.
@@ -38,19 +41,26 @@ pub(super) async fn run(
             keep: Keep::default(),
             mark: Some(mark.to_owned()),
         };
+        let missing = check.missing_program();
         let result = check::run(&check).await;
-        let (passed, error, output, seconds) = match result {
+        let (passed, error, output, seconds) = match &result {
             Ok(result) => {
                 let output = format!("{}{}", result.stdout.text(), result.stderr.text());
-                (result.passed(), result.first_error(), output, result.took.as_secs_f64())
+                (result.passed(), result.first_error(&wanted.shown()), output, result.took.as_secs_f64())
             }
             Err(error) => (false, Some(error.to_string()), String::new(), 0.0),
         };
+        // What the agent was to make may be missing because it is not made yet; what is sought on the PATH is not its to make.
+        let missing =
+            missing.filter(|_| result.is_err() || result.is_ok_and(|result| result.end == NOT_FOUND));
+        let reason = |program| format!("`{}` cannot be run: {program} is not on the PATH", wanted.shown());
+        let (not_runnable, missing) = (missing.is_some(), missing.map(reason));
         results.push(CheckInfo {
             attempt,
             command: wanted.shown(),
             passed,
-            error,
+            error: missing.or(error),
+            not_runnable,
             output: tail(&output),
             seconds: (seconds * 1e3).round() / 1e3,
         });

@@ -56,12 +56,13 @@ async fn status_output_and_place_are_told() {
     let done = result(&project, "cat here; echo oops >&2; exit 3").await;
     assert_eq!((done.end, done.passed()), (End::Exited(3), false));
     assert_eq!((done.stdout.text(), done.stderr.text()), ("it is here".into(), "oops\n".into()));
-    assert_eq!(done.first_error().as_deref(), Some("oops"));
+    assert_eq!(done.first_error("c").as_deref(), Some("oops"));
     let done = result(&project, "kill -TERM $$").await;
     assert_eq!(done.end, End::Signalled(15));
-    assert_eq!(done.first_error().as_deref(), Some("the check was ended by signal 15"));
+    let complaint = done.first_error("kill  -15\n$$");
+    assert_eq!(complaint.as_deref(), Some("`kill -15 $$` was ended by signal 15 and printed nothing"));
     let done = result(&project, "echo '1 failed'").await;
-    assert!(done.passed() && done.first_error().is_none());
+    assert!(done.passed() && done.first_error("c").is_none());
     let argv = CheckCommand::Argv(["printf", "%s", "$HOME *"].map(OsString::from).to_vec());
     let done = run(&Check { command: argv, ..shell(&project, "") }).await.unwrap();
     assert_eq!(done.stdout.text(), "$HOME *");
@@ -112,8 +113,8 @@ async fn everything_ends_when_the_time_is_over() {
     let done = run(&check).await.unwrap();
     assert_eq!(done.end, End::TimedOut);
     assert_eq!(
-        done.first_error().as_deref(),
-        Some("the check took too long and was ended; last: error: too slow")
+        done.first_error("slow").as_deref(),
+        Some("`slow` took too long and was ended; last: error: too slow")
     );
     for name in ["group", "session", "orphan"] {
         assert!(ended(&fs::read_to_string(project.path(name)).unwrap()).await, "{name}");

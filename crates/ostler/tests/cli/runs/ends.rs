@@ -246,3 +246,38 @@ fn what_was_spent_before_a_daemon_was_killed_still_counts() {
     world.run(&["runs", "cancel", &id]).ok();
     world.await_quiet();
 }
+
+#[test]
+fn a_check_whose_program_is_missing_ends_the_run_at_once() {
+    let world = World::new();
+    world.agent("a", "--status", &["!write out.txt 1 !say done"]);
+    let run = world.task(1, &["--agent", "a", "--check", "no-such-program --all", "--max-attempts", "5"]);
+    let told = run["summary"].as_str().unwrap_or_default().to_owned() + &run.to_string();
+    assert!(
+        told.contains("`no-such-program --all` cannot be run: no-such-program is not on the PATH"),
+        "{told}"
+    );
+    assert_eq!(world.prompts("a").len(), 1, "{told}");
+}
+
+#[test]
+fn a_silent_check_is_named_and_other_failures_are_no_loop() {
+    let world = World::new();
+    let step = |number: u32| format!("!write step{number}.txt 1 !say done");
+    let steps: Vec<String> = (1..=4).map(step).collect();
+    world.agent("a", "--status", &steps.iter().map(String::as_str).collect::<Vec<_>>());
+    let args = [
+        "--agent",
+        "a",
+        "--max-attempts",
+        "4",
+        "--check",
+        "test -e step2.txt",
+        "--check",
+        "test -e step3.txt",
+    ];
+    let run = world.task(0, &[&args[..], &["--check", "test -e step4.txt"]].concat());
+    assert_eq!(run["attempts"].as_array().unwrap().len(), 4, "{run}");
+    let retry = &world.prompts("a")[1];
+    assert!(retry.contains("- `test -e step2.txt` ended with status 1 and printed nothing\n"), "{retry}");
+}

@@ -173,3 +173,16 @@ fn an_agent_that_a_person_stopped_is_blamed_on_nobody() {
     assert_eq!((done.code, reasons(&run)), (1, vec![("a".into(), "agent was ended".into())]), "{run:#}");
     assert_eq!(world.breaker("a"), (String::new(), String::new()));
 }
+
+#[test]
+fn a_run_that_waits_for_a_provider_goes_on_when_it_is_reset() {
+    let world = World::new();
+    world.agent("a", "--status", &["!error 429 Too many requests"]);
+    let run = world.json(&["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach", "--json"]);
+    let id = run["id"].as_str().unwrap();
+    world.await_state(id, "waiting");
+    world.agent("a", "--status", &["!write out.txt 1 !say done"]);
+    world.run(&["providers", "reset", "a"]).ok();
+    let run = world.json(&["runs", "wait", id, "--json"]);
+    assert_eq!(run["outcome"], json!({ "outcome": "done" }), "{run}");
+}
