@@ -6,6 +6,8 @@
 
 mod words;
 
+pub use words::unknown;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -201,7 +203,7 @@ impl Inputs<'_> {
             Err(NoChoice { reason, hint, agent: Some(name.into()), considered: considered.clone() })
         };
         let Some(agent) = agent else {
-            let (reason, hint) = words::unknown(self.registry, name, &said);
+            let (reason, hint) = unknown(self.registry, name, &format!(" ({said})"));
             return fail(reason, hint);
         };
         match self.standings.get(name) {

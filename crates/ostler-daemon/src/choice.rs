@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ostler_agents::choice::{self, Choice, Inputs, NoChoice, Standing};
+
+pub use ostler_agents::choice::unknown;
 use ostler_agents::{Agent, Launch, Registry};
 use ostler_core::environment;
 use ostler_hold::{DAEMON_MARK, SESSION_MARK};
@@ -78,6 +80,11 @@ pub fn standing(agent: &Agent, env: &[(OsString, OsString)], cwd: &Path) -> Stan
         Ok(program) => Standing::Installed(program),
         Err(error) => Standing::Missing(error.to_string()),
     }
+}
+
+/// Whether a program of this name can be started.
+pub fn is_on_path(name: &str, env: &[(OsString, OsString)], cwd: &Path) -> bool {
+    programs::find(OsStr::new(name), variable(env, "PATH").unwrap_or_default(), cwd).is_ok()
 }
 
 /// The environment that an agent would get from this one, before anything that belongs to a session.

@@ -26,6 +26,8 @@ pub enum Part {
     Context,
     /// Starts that ask something first.
     Starts,
+    /// Agents that are killed, and resumed with their conversation.
+    Resume,
     /// Messages whose daemon is killed at any moment.
     Kills,
     /// Small messages, by turns with another way to send them.
@@ -38,7 +40,7 @@ impl Part {
         [Self::Messages, Self::Cold, Self::Busy, Self::Dialog, Self::Ack, Self::Context, Self::Starts];
 
     /// Every part.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -46,6 +48,7 @@ impl Part {
         Self::Ack,
         Self::Context,
         Self::Starts,
+        Self::Resume,
         Self::Kills,
         Self::Race,
     ];
@@ -60,6 +63,7 @@ impl Part {
             Self::Ack => "ack",
             Self::Context => "context",
             Self::Starts => "starts",
+            Self::Resume => "resume",
             Self::Kills => "kills",
             Self::Race => "race",
         }

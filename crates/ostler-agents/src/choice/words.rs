@@ -13,9 +13,9 @@ pub(super) fn silent(picks: &Picks, whose: Whose, what: &str) -> String {
     }
 }
 
-/// No agent has that name: the reason, and what to do.
-pub(super) fn unknown(registry: &Registry, name: &str, said: &str) -> (String, String) {
-    let reason = format!("no agent is called {name:?} ({said})");
+/// No agent has that name: the reason, with who said so behind the name, and what to do.
+pub fn unknown(registry: &Registry, name: &str, said: &str) -> (String, String) {
+    let reason = format!("no agent is called {name:?}{said}");
     let broken = registry.problems().iter().find(|problem| problem.agent == name);
     let hint = match (broken, nearest(registry, name)) {
         (Some(problem), _) => format!("its preset cannot be used: {problem}"),

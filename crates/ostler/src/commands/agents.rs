@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use ostler_agents::Agent;
-use ostler_agents::choice::Standing;
+use ostler_agents::choice::{Standing, Step};
 use ostler_daemon::identity::{Identity, identify};
 use ostler_daemon::presets::{self, Presets};
 use ostler_daemon::settings::{self, Settings};
@@ -109,22 +109,39 @@ pub(super) fn chosen(role: Option<&str>, cwd: &Path) -> Result<String, CommandEr
     }
 }
 
-/// The agents that are installed, the best first.
-pub(super) fn installed(cwd: &Path) -> Result<Vec<String>, CommandError> {
+/// The agents that a run may use where nobody names them: the one that `ostler agents which` says, then the others that are
+/// installed, the best first. Where a tier decides, the others are of that tier too.
+pub(super) fn for_run(cwd: &Path) -> Result<Vec<String>, CommandError> {
     let here = Here::look_in(cwd.to_owned())?;
-    let mut found: Vec<(i32, String)> = here
-        .presets
-        .registry
-        .agents()
-        .filter(|agent| matches!(here.standing(agent), Standing::Installed(_)))
-        .map(|agent| (-agent.preset.priority, agent.name.clone()))
-        .collect();
-    found.sort();
-    if found.is_empty() {
-        return Err(CommandError::new(Kind::Failed, "no agent is installed")
-            .hint("install one, or name a program that ostler has a preset for with --agent"));
+    let ask = choice::Ask { agent: None, role: None, env: &here.env, cwd: &here.cwd };
+    let chosen = runtime()?.block_on(choice::choose(&here.home, &here.presets.registry, &here.settings, ask));
+    let chosen = chosen.map_err(|none| CommandError::new(Kind::Failed, none.reason).hint(none.hint))?.choice;
+    let cost = Some(chosen.agent.preset.cost).filter(|_| chosen.step == Step::Tier);
+    let other = |agent: &&Arc<Agent>| {
+        agent.name != chosen.agent.name
+            && cost.is_none_or(|cost| agent.preset.cost == cost)
+            && matches!(here.standing(agent), Standing::Installed(_))
+    };
+    let others = here.presets.registry.agents().filter(other);
+    let mut others: Vec<(i32, &str)> =
+        others.map(|agent| (-agent.preset.priority, agent.name.as_str())).collect();
+    others.sort_unstable();
+    let others = others.into_iter().map(|(_, name)| name.to_owned());
+    Ok(std::iter::once(chosen.agent.name.clone()).chain(others).collect())
+}
+
+/// Makes sure that there are agents or programs of these names: an agent whose preset is broken is no plain program.
+pub(super) fn exist(cwd: &Path, names: &[String]) -> Result<(), CommandError> {
+    let here = Here::look_in(cwd.to_owned())?;
+    let registry = &here.presets.registry;
+    let broken = |name: &str| registry.problems().iter().any(|problem| problem.agent == name);
+    for name in names.iter().filter(|name| registry.get(name).is_none() && !name.contains('/')) {
+        if broken(name) || !choice::is_on_path(name, &here.env, &here.cwd) {
+            let (reason, hint) = choice::unknown(registry, name, "");
+            return Err(CommandError::new(Kind::Usage, reason).hint(hint));
+        }
     }
-    Ok(found.into_iter().map(|(_, name)| name).collect())
+    Ok(())
 }
 
 /// Files other than those that come with ostler.

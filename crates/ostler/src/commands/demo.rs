@@ -86,7 +86,7 @@ fn follow(stage: &Stage, args: &[&str]) -> Result<String, CommandError> {
 /// How to go on.
 fn ending() -> Result<(), CommandError> {
     let here = std::env::current_dir()?;
-    match super::agents::installed(&here) {
+    match super::agents::for_run(&here) {
         Ok(agents) => {
             let agents = agents.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(",");
             say(&format!(

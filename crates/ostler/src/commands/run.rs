@@ -136,7 +136,12 @@ fn request(
         policy.max_attempts = attempts;
     }
     let agents = if task.agents.is_empty() { args.agent.clone() } else { task.agents.clone() };
-    let agents = if agents.is_empty() { super::agents::installed(&cwd)? } else { agents };
+    let agents = if agents.is_empty() {
+        super::agents::for_run(&cwd)?
+    } else {
+        super::agents::exist(&cwd, &agents)?;
+        agents
+    };
     let prompt = template
         .render(task, &cwd.display().to_string())
         .map_err(|error| CommandError::new(Kind::Usage, error.to_string()))?;

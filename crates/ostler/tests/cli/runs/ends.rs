@@ -281,3 +281,21 @@ fn a_silent_check_is_named_and_other_failures_are_no_loop() {
     let retry = &world.prompts("a")[1];
     assert!(retry.contains("- `test -e step2.txt` ended with status 1 and printed nothing\n"), "{retry}");
 }
+
+#[test]
+fn a_run_uses_the_agent_that_is_chosen_and_refuses_those_that_are_not_there() {
+    let world = World::new();
+    world.agent("one", "--status", &["!say one"]).agent("two", "--status", &["!say two"]);
+    let mut command = world.command(&["run", "Do it.", "--json"]);
+    let done = crate::support::Done::from(&command.env("OSTLER_AGENT", "two").output().unwrap());
+    let run: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(run["agents"][0], "two", "{run}");
+    assert!(run["agents"].as_array().unwrap().contains(&"one".into()), "{run}");
+    assert_eq!((world.prompts("two").len(), world.prompts("one").len()), (1, 0));
+
+    world
+        .run(&["run", "Do it.", "--agent", "twoo"])
+        .fails(2, &["no agent is called \"twoo\"", "did you mean two?"]);
+    world.extend("one", "[run]\ncommand = 7\n");
+    world.run(&["run", "Do it.", "--agent", "one"]).fails(2, &["its preset cannot be used"]);
+}
