@@ -35,6 +35,8 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
         sent.push(send(driver, &first, TIMEOUT, false)?);
         await_heard(driver, stage, &first, 60.0)?;
         await_rest(driver)?;
+        // Agents write down what was said a moment after it was; what they had no time for is lost to them.
+        driver.rest(2.0);
         kill_agent(driver)?;
         resume(driver, stage)?;
         sent.push(send(driver, &second, TIMEOUT, false)?);

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use ostler_core::State;
 use ostler_protocol::{OsText, Request, Response, ResumeRequest, SessionInfo};
 
 use super::{agents, start};
@@ -34,7 +35,12 @@ pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
         output::print(&format!("{}\n", session.name))?;
         report(&session, goes_on, args.fresh)?;
     }
-    start::verdict(&session, &[], !args.no_wait)
+    let verdict = start::verdict(&session, &[], !args.no_wait);
+    if goes_on && session.state == State::Exited {
+        let hint = format!("if it cannot continue its conversation: ostler resume {} --fresh", session.name);
+        return verdict.map_err(|error| error.hint(hint));
+    }
+    verdict
 }
 
 /// Says what a person should know about the session that came back.
