@@ -9,9 +9,15 @@
 //! - the text is *seen* when the composer shows it, or the mark that the agent shows in its place;
 //! - it is *submitted* when the agent says which prompt it took (hook, transcript), or when the composer was emptied
 //!   and the agent goes to work;
-//! - it is *missing* when the terminal's input is used up, the composer is empty and the screen at rest. Only then
-//!   is it typed again;
-//! - anything else is *uncertain*, and said so: typing again could deliver it twice.
+//! - it is *missing* when the agent has drawn a frame since it read it, and the composer in that frame is empty. Only
+//!   then is it typed again;
+//! - its Enter was *ignored* when the agent has drawn a frame since it read it, and the text still stands there. Only
+//!   then is Enter pressed again;
+//! - anything else is *uncertain*, and said so: typing again could deliver it twice, and another Enter would answer
+//!   whatever comes next.
+//!
+//! That a program has read a key does not mean that it has done anything about it: it may stall for long between the
+//! two. What it drew afterwards says so (`reading.rs`).
 //!
 //! Every write is an intent first: whoever drives the delivery copies it, steps it, and keeps the step only if the intent
 //! is recorded; then the write is made. After a crash the record says which write
@@ -21,6 +27,7 @@ mod body;
 mod clear;
 mod gate;
 mod policy;
+mod reading;
 mod submit;
 mod terms;
 
@@ -29,6 +36,7 @@ pub use policy::Policy;
 pub use terms::{Action, Because, Event, Mode, Sight, Up, View, Witness, Write};
 
 use self::policy::backoff;
+use self::reading::Reading;
 use crate::start_plan::Way;
 use crate::{Proof, Steady};
 
@@ -45,7 +53,7 @@ enum Stage {
     /// The text is on its way.
     Writing,
     /// It is in the terminal, and not seen.
-    Looking { since: Steady, inspecting: bool },
+    Looking { since: Steady },
     /// It is seen.
     Seen { enter_at: Steady },
     /// Enter is on its way.
@@ -112,6 +120,8 @@ pub struct Delivery {
     held_up: Steady,
     /// When its text was last seen in the composer behind its Enter.
     stood: Steady,
+    /// What the agent is known to have done since the last write.
+    reading: Reading,
 }
 
 impl Delivery {
@@ -133,6 +143,7 @@ impl Delivery {
             blind: false,
             held_up: Steady(0),
             stood: Steady(0),
+            reading: Reading::default(),
         }
     }
 
@@ -163,7 +174,7 @@ impl Delivery {
     pub fn resumed(mode: Mode, policy: Policy, progress: Progress, now: Steady) -> Self {
         let Progress { attempts, enters, proof, last } = progress;
         let waiting = Stage::Waiting { not_before: Steady(0) };
-        let looking = Stage::Looking { since: now, inspecting: false };
+        let looking = Stage::Looking { since: now };
         let confirming = Stage::Confirming { since: now, at_work: None };
         let (stage, attempts, enters) = match last {
             Some((Write::Body, true)) => (looking, attempts, enters),
@@ -204,8 +215,7 @@ impl Delivery {
     pub fn postpone(&mut self) {
         match self.stage {
             Stage::Checking => self.stage = Stage::Waiting { not_before: Steady(0) },
-            Stage::Looking { since, .. } => self.stage = Stage::Looking { since, inspecting: false },
-            _ => {}
+            _ => self.reading.ask_again(),
         }
     }
 
@@ -310,11 +320,13 @@ impl Delivery {
             return Vec::new();
         }
         // That it does not read holds until it was asked again.
-        let unread = self.is_looking() && !matches!(event, Event::Inspected { .. });
+        let awaits = self.is_looking() || self.is_confirming();
+        let unread = awaits && !matches!(event, Event::Inspected { .. });
         self.shut = self.shut.filter(|shut| unread && *shut == Shut::Unread);
         if view.situation.admits_enter().is_err() {
             self.held_up = now;
         }
+        self.follow_reading(event, view, now);
         // Behind Enter nothing is cleared, and a part of the text says that it was not taken whole.
         let view = &if self.is_confirming() { *view } else { view.cautious() };
         match self.stage {
@@ -324,15 +336,15 @@ impl Delivery {
             Stage::Interrupting { typed } => self.interrupt(typed, event, view, now),
             Stage::Writing => match event {
                 Event::Typed => {
-                    self.stage = Stage::Looking { since: now, inspecting: false };
+                    self.stage = Stage::Looking { since: now };
                     let mut actions = self.prove(Proof::Written, Because::Ledger);
-                    actions.extend(self.look(now, false, event, view, now));
+                    actions.extend(self.look(now, event, view, now));
                     actions
                 }
                 Event::Refused => self.give(Up::Refused),
                 _ => Vec::new(),
             },
-            Stage::Looking { since, inspecting } => self.look(since, inspecting, event, view, now),
+            Stage::Looking { since } => self.look(since, event, view, now),
             Stage::Seen { enter_at } => self.enter(enter_at, view, now),
             Stage::Entering => match event {
                 Event::Typed => {
@@ -398,7 +410,7 @@ impl Delivery {
 
     /// When what began then is concluded, also from a screen that never comes to rest.
     fn latest(&self, since: Steady) -> Steady {
-        since.max(self.held_up).plus(self.policy.patience())
+        since.max(self.held_up).max(self.reading.read_at()).plus(self.policy.patience())
     }
 
     fn prove(&mut self, proof: Proof, because: Because) -> Vec<Action> {

@@ -259,9 +259,14 @@ impl Session {
     }
 
     fn terminal_inspected(&mut self, order: u64, status: TerminalStatus) {
-        let TerminalStatus { canonical: cooked, pending, .. } = status;
+        let TerminalStatus { canonical: cooked, pending, written: drawn, .. } = status;
+        if status.messages < self.outbox.last_written {
+            // It is the answer to a question that was asked before the last write.
+            self.outbox.inspecting = Some(order);
+            return self.request(Request::Inspect);
+        }
         let pending = if self.guards(crate::Safeguard::UnreadIsNotMissing) { pending } else { 0 };
-        self.note(Note::Delivery(order, Event::Inspected { cooked, pending }));
+        self.note(Note::Delivery(order, Event::Inspected { cooked, pending, drawn }));
     }
 
     /// When something is due for a delivery.

@@ -106,6 +106,8 @@ impl Session {
                 && self.guards(Safeguard::OthersEnterForThemselves),
             taken: self.outbox.taken,
             changed: self.changed,
+            drawn: if self.guards(Safeguard::ReadIsNotDone) { self.terminal.offset } else { u64::MAX },
+            composer_rows: composer.map(|composer| composer.rows.len()),
             current: self.observer.is_current(),
         })
     }

@@ -200,6 +200,8 @@ pub(crate) struct Outbox {
     pub(crate) last_order: u64,
     /// Highest number of a write.
     pub(crate) last_input: u64,
+    /// The last write that the holder has made.
+    pub(crate) last_written: u64,
     /// The holder's ledger was read, and deliveries of an earlier daemon go on.
     pub(crate) settled_in: bool,
     pub(crate) waiters: HashMap<String, Vec<Waiter>>,

@@ -21,6 +21,8 @@ pub(crate) enum Safeguard {
     OldEchoesDoNotCount,
     /// A text that the program has not read is not missing.
     UnreadIsNotMissing,
+    /// What the program has read it need not have done anything about: only what it draws afterwards tells.
+    ReadIsNotDone,
     /// A key that the program has not read is an answer already.
     UnreadKeysAreAnswers,
     /// What is not on the screen yet proves nothing.

@@ -167,6 +167,7 @@ impl Session {
         let written = matches!(settled, Settled::Written { .. });
         let UnderWay { order, write, .. } = under_way;
         if written {
+            self.outbox.last_written = seq;
             self.record_lazily(Change::WriteEnded { seq });
         }
         match write {

@@ -30,8 +30,8 @@ impl Delivery {
             }
         } else if argument && view.sight == Sight::Ours {
             // It stands in the composer, and nobody pressed Enter.
-            self.stage = Stage::Looking { since: now, inspecting: false };
-            return self.look(now, false, Event::Looked, view, now);
+            self.stage = Stage::Looking { since: now };
+            return self.look(now, Event::Looked, view, now);
         }
         // Where its composer was never seen, nobody can tell that it rests.
         let unseen = view.situation.state == State::Unknown && self.policy.has_composer;
@@ -87,8 +87,8 @@ impl Delivery {
         match view.sight {
             // What a crash, or the agent, has put there.
             Sight::Ours if self.attempts > 0 => {
-                self.stage = Stage::Looking { since: now, inspecting: false };
-                self.look(now, false, Event::Looked, view, now)
+                self.stage = Stage::Looking { since: now };
+                self.look(now, Event::Looked, view, now)
             }
             Sight::Part if self.attempts > 0 => self.begin_clearing(view, now),
             Sight::Earlier => self.begin_clearing(view, now),
@@ -160,14 +160,7 @@ impl Delivery {
         Vec::new()
     }
 
-    pub(super) fn look(
-        &mut self,
-        since: Steady,
-        inspecting: bool,
-        event: Event,
-        view: &View,
-        now: Steady,
-    ) -> Vec<Action> {
+    pub(super) fn look(&mut self, since: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
         self.blind |= self.goes_blind(view);
         let blind = self.is_blind();
         let seen = view.sight == Sight::Ours;
@@ -195,33 +188,29 @@ impl Delivery {
         let due = since.plus(self.policy.look).max(rested.min(latest));
         // Behind a dialog there is nothing to see, and a person decides how long.
         let visible = view.situation.admits_enter().is_ok() && view.sight != Sight::Hidden;
-        if now < due || !visible {
-            self.deadline = Some(due).filter(|_| visible);
+        if !visible {
             let hidden = Some(Shut::Hidden).filter(|_| view.sight == Sight::Hidden);
             self.shut = view.situation.admits_enter().err().or(hidden).or(self.shut);
-            self.stage = Stage::Looking { since, inspecting: false };
             return Vec::new();
         }
-        match (view.sight, event) {
+        // From when it was read on, what the agent draws tells something.
+        if view.sight == Sight::Empty && !self.reading.is_read() {
+            return self.ask_whether_read(since, event, now);
+        }
+        if now < due {
+            self.deadline = Some(due);
+            return Vec::new();
+        }
+        match view.sight {
             // It was never seen in the composer, and yet its words stand above it: typing again could double it.
-            (Sight::Empty, Event::Inspected { pending: 0, .. }) if view.echoed || restless => {
-                self.give(Up::Uncertain)
-            }
-            (Sight::Part, _) if restless => self.give(Up::Uncertain),
-            (Sight::Empty, Event::Inspected { pending: 0, .. }) => self.missing(now),
-            // The agent has not read it yet.
-            (Sight::Empty, Event::Inspected { .. }) => {
-                self.stage = Stage::Looking { since, inspecting: false };
-                self.deadline = Some(now.plus(self.policy.rest));
-                self.shut = Some(Shut::Unread);
-                Vec::new()
-            }
-            (Sight::Empty, _) if inspecting => Vec::new(),
-            (Sight::Empty, _) => {
-                self.stage = Stage::Looking { since, inspecting: true };
-                vec![Action::Inspect]
-            }
-            (Sight::Part, _) => self.begin_clearing(view, now),
+            Sight::Empty if view.echoed || restless => self.give(Up::Uncertain),
+            Sight::Part if restless => self.give(Up::Uncertain),
+            // It drew, and did so again when the text had had its time to be shown.
+            Sight::Empty if self.reading.has_drawn_for(self.policy.rest, view) => self.missing(now),
+            // It was read, and nothing says that anything was done about it.
+            Sight::Empty if now >= latest => self.give(Up::Uncertain),
+            Sight::Empty => self.come_back(latest),
+            Sight::Part => self.begin_clearing(view, now),
             _ => self.give(Up::Mixed),
         }
     }

@@ -12,7 +12,7 @@ impl Delivery {
         if self.policy.clear_stops && view.situation.state == State::Working {
             // A part of it is there, and no other message may come between.
             self.stage = match self.stage {
-                Stage::Looking { since, .. } => Stage::Looking { since, inspecting: false },
+                looking @ Stage::Looking { .. } => looking,
                 _ => Stage::Waiting { not_before: Steady(0) },
             };
             self.shut = Some(Shut::Working);

@@ -11,10 +11,10 @@ pub struct Policy {
     pub look: Duration,
     /// A screen that did not change for this long is at rest.
     pub rest: Duration,
-    /// Enter is pressed again after this, if the text is still there; longer each time.
+    /// Enter that was ignored is pressed again after this; longer each time.
     pub enter_again: Duration,
-    /// And not before this if the screen did not move at all: it may be late, and the text taken.
-    pub unmoved: Duration,
+    /// A terminal is no longer than this behind what was written to it: only then it tells whether that was read.
+    pub read_delay: Duration,
     /// How often Enter is pressed for one text.
     pub max_enters: u32,
     /// What became of an Enter is known after this, or not at all.
@@ -42,7 +42,7 @@ impl Default for Policy {
             look: Duration::from_secs(5),
             rest: Duration::from_secs(2),
             enter_again: Duration::from_millis(800),
-            unmoved: Duration::from_secs(3),
+            read_delay: Duration::from_millis(150),
             max_enters: 12,
             confirm: Duration::from_secs(20),
             word: Duration::from_secs(2),
@@ -66,7 +66,7 @@ pub(super) fn backoff(attempts: u32) -> Duration {
 }
 
 impl Policy {
-    /// A screen that never comes to rest is waited for this long.
+    /// An agent of which nothing can be told, or whose screen never comes to rest, is waited for this long.
     pub(super) fn patience(&self) -> Duration {
         self.confirm * 3
     }

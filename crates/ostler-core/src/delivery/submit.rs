@@ -1,7 +1,5 @@
 //! Enter, and what became of it.
 
-use std::time::Duration;
-
 use super::{Action, Because, Delivery, Event, Mode, Sight, Stage, Up, View, Write};
 use crate::Steady;
 
@@ -9,8 +7,8 @@ impl Delivery {
     pub(super) fn enter(&mut self, enter_at: Steady, view: &View, now: Steady) -> Vec<Action> {
         let blind = self.is_blind();
         if view.sight != Sight::Ours && !blind {
-            self.stage = Stage::Looking { since: now, inspecting: false };
-            return self.look(now, false, Event::Looked, view, now);
+            self.stage = Stage::Looking { since: now };
+            return self.look(now, Event::Looked, view, now);
         }
         if let Err(shut) = view.situation.admits_enter() {
             self.shut = Some(shut);
@@ -20,8 +18,13 @@ impl Delivery {
             self.deadline = Some(enter_at);
             return Vec::new();
         }
+        self.press_enter(view)
+    }
+
+    fn press_enter(&mut self, view: &View) -> Vec<Action> {
         self.enters += 1;
         self.stage = Stage::Entering;
+        self.reading.enter(view);
         vec![Action::Type(Write::Enter)]
     }
 
@@ -39,10 +42,10 @@ impl Delivery {
         match event {
             _ if !asks => {}
             // The terminal is a moment behind what was written to it.
-            Event::Inspected { cooked: true, pending: 0 } if now >= since.plus(self.policy.enter_delay) => {
+            Event::Inspected { cooked: true, pending: 0, .. } if now >= since.plus(self.policy.enter_delay) => {
                 return self.submitted(Because::LineRead);
             }
-            Event::Inspected { cooked: false, pending: 0 } => {}
+            Event::Inspected { cooked: false, pending: 0, .. } => {}
             Event::Inspected { .. } => {
                 self.deadline = Some(now.plus((now.since(since) / 4).max(self.policy.enter_delay)));
                 return Vec::new();
@@ -95,32 +98,28 @@ impl Delivery {
         self.give(Up::Uncertain)
     }
 
-    /// The text still stands there: the Enter was swallowed, or became a line break.
+    /// The text still stands there: the Enter is unread, or was read and not looked at, or swallowed, or became a line
+    /// break. Only the last two are reasons to press it again.
     fn enter_again(&mut self, since: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
         if let Err(shut) = view.situation.admits_enter() {
             self.shut = Some(shut);
             return Vec::new();
         }
-        let unmoved = if view.changed < since { self.policy.unmoved } else { Duration::ZERO };
-        let due = since.plus(self.policy.enter_pause(self.enters).max(unmoved));
-        if now < due {
-            self.deadline = Some(due);
-            return Vec::new();
+        if !self.reading.is_read() {
+            return self.ask_whether_read(since, event, now);
         }
-        match event {
-            Event::Inspected { pending: 0, .. } => {}
-            // It has not read the last one yet.
-            Event::Inspected { .. } => {
-                self.deadline = Some(now.plus(self.policy.enter_again));
-                return Vec::new();
-            }
-            _ => return vec![Action::Inspect],
+        let Some(drawn) = self.reading.drawn_since() else {
+            let latest = self.latest(since);
+            return if now >= latest { self.give(Up::Uncertain) } else { self.come_back(latest) };
+        };
+        // It may be at it, and show the text until it is done.
+        let due = since.plus(self.policy.enter_pause(self.enters)).max(drawn.plus(self.policy.rest));
+        if now < due {
+            return self.come_back(due);
         }
         if self.enters >= self.policy.max_enters {
             return self.give(Up::NotSubmitted);
         }
-        self.enters += 1;
-        self.stage = Stage::Entering;
-        vec![Action::Type(Write::Enter)]
+        self.press_enter(view)
     }
 }

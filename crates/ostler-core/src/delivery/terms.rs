@@ -81,6 +81,10 @@ pub struct View {
     pub taken: bool,
     /// When its screen changed last.
     pub changed: Steady,
+    /// How many bytes the program had written when it looked like this.
+    pub drawn: u64,
+    /// How many rows its composer has, if it is seen.
+    pub composer_rows: Option<usize>,
     /// What the screen says was read from it as it is now, not in the middle of a frame.
     pub current: bool,
 }
@@ -143,6 +147,8 @@ pub enum Event {
         cooked: bool,
         /// Bytes that the program has not read.
         pending: u32,
+        /// Bytes that it had written by then.
+        drawn: u64,
     },
     /// The agent's hook took it.
     Taken,

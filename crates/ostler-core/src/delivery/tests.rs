@@ -32,6 +32,8 @@ fn view(state: State, sight: Sight) -> View {
         other_entered: false,
         taken: false,
         changed: Steady(0),
+        drawn: 0,
+        composer_rows: None,
         current: true,
     }
 }
@@ -45,7 +47,13 @@ fn play(delivery: &mut Delivery, table: &[(u64, Event, View)]) -> Vec<(u64, Acti
     done
 }
 
-const RAW: Event = Event::Inspected { cooked: false, pending: 0 };
+/// The same, drawn afresh at that moment.
+fn drew(at: u64, view: View) -> View {
+    View { changed: Steady(at), drawn: at, ..view }
+}
+
+/// The program has read everything.
+const RAW: Event = Event::Inspected { cooked: false, pending: 0, drawn: 0 };
 
 /// A delivery whose text was typed at 10.
 fn written() -> Delivery {

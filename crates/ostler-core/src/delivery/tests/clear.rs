@@ -50,9 +50,11 @@ fn what_somebody_else_may_have_typed_is_not_cleared() {
     // Or has begun with a word that our text has, too.
     let mut delivery = written();
     let gone = view(State::Idle, Sight::Empty);
+    let looks = [6_000, 8_000, 10_000].map(|at| (at, Event::Looked, drew(at.min(8_000), gone)));
     let done = play(&mut delivery, &[(5_010, Event::Looked, gone), (5_011, RAW, gone)]);
-    assert_eq!(done, [(5_010, Action::Inspect), (5_011, Action::Missed)]);
-    assert_eq!(play(&mut delivery, &[(9_000, Event::Looked, touched(Sight::Part))]), []);
+    assert_eq!(done, [(5_010, Action::Inspect)]);
+    assert_eq!(play(&mut delivery, &looks), [(10_000, Action::Missed)]);
+    assert_eq!(play(&mut delivery, &[(14_000, Event::Looked, touched(Sight::Part))]), []);
     assert_eq!(delivery.shut(), Some(Shut::Draft));
     // Or has taken away some of ours.
     let done = play(&mut written(), &[(5_010, Event::Looked, touched(Sight::Part))]);

@@ -35,8 +35,10 @@ fn after_a_crash_an_enter_before_the_last_one_counts() {
     // The text still stands there: the second one is pressed after all, and counts once.
     let ours = view(State::Idle, Sight::Ours);
     let mut delivery = delivery;
-    let done = play(&mut delivery, &[(3_000, Event::Looked, ours), (3_001, RAW, ours)]);
-    assert_eq!(done, [(3_000, Action::Inspect), (3_001, Action::Type(Write::Enter))]);
+    let again = drew(4_000, ours);
+    let looks = [(3_000, Event::Looked, ours), (3_001, RAW, ours), (4_000, Event::Looked, again)];
+    assert_eq!(play(&mut delivery, &looks), [(3_000, Action::Inspect)]);
+    assert_eq!(play(&mut delivery, &[(6_000, Event::Looked, again)]), [(6_000, Action::Type(Write::Enter))]);
     assert_eq!(delivery.enters(), 2);
 }
 
@@ -89,13 +91,16 @@ fn a_second_enter_that_could_not_be_recorded_leaves_the_first_to_be_confirmed() 
     let mut delivery = entered();
     let ours = view(State::Idle, Sight::Ours);
     assert_eq!(play(&mut delivery, &[(3_300, Event::Looked, ours)]), [(3_300, Action::Inspect)]);
-    assert_eq!(play(&mut delivery.clone(), &[(3_301, RAW, ours)]), [(3_301, Action::Type(Write::Enter))]);
+    let ours = drew(4_000, ours);
+    assert_eq!(play(&mut delivery, &[(3_301, RAW, ours), (4_000, Event::Looked, ours)]), []);
+    let again = [(6_000, Event::Looked, ours)];
+    assert_eq!(play(&mut delivery.clone(), &again), [(6_000, Action::Type(Write::Enter))]);
     delivery.postpone();
     assert_eq!(delivery.enters(), 1);
     let empty = view(State::Idle, Sight::Empty);
     let taken = View { at_work: true, ..empty };
     let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
-    assert_eq!(play(&mut delivery, &[(4_301, Event::Looked, taken)]), [(4_301, proof)]);
+    assert_eq!(play(&mut delivery, &[(6_301, Event::Looked, taken)]), [(6_301, proof)]);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn an_agent_that_was_never_recognised_is_typed_into_only_on_request() {
 fn a_cooked_terminal_is_asked_again_later() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
     let idle = view(State::Idle, Sight::Empty);
-    let cooked = Event::Inspected { cooked: true, pending: 0 };
+    let cooked = Event::Inspected { cooked: true, pending: 0, drawn: 0 };
     let done = play(&mut delivery, &[(0, Event::Looked, idle), (1, cooked, idle)]);
     assert_eq!(done, [(0, Action::Inspect)]);
     assert_eq!((delivery.shut(), delivery.deadline()), (Some(Shut::Cooked), Some(Steady(801))));

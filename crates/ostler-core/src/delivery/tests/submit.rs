@@ -45,27 +45,111 @@ fn a_dialog_between_text_and_enter_is_not_answered() {
 }
 
 #[test]
-fn a_swallowed_enter_is_repeated_only_while_the_text_stands_there() {
+fn an_enter_that_was_ignored_is_pressed_again() {
     let mut delivery = entered();
     let ours = view(State::Idle, Sight::Ours);
-    assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
-    assert_eq!(delivery.deadline(), Some(Steady(3_210)), "a screen that did not move may be late");
-    // It moved, as for a line break.
-    let ours = View { changed: Steady(300), ..ours };
-    assert_eq!(play(&mut delivery, &[(500, Event::Looked, ours)]), []);
-    assert_eq!(delivery.deadline(), Some(Steady(1_010)));
-    let unread = Event::Inspected { cooked: false, pending: 1 };
-    let done = play(&mut delivery, &[(1_010, Event::Looked, ours), (1_011, unread, ours)]);
-    assert_eq!(done, [(1_010, Action::Inspect)], "the first one was not read yet");
-    assert_eq!(delivery.deadline(), Some(Steady(1_811)));
-    let again = [(1_811, Event::Looked, ours), (1_812, RAW, ours), (1_820, Event::Typed, ours)];
-    let done = play(&mut delivery, &again);
-    assert_eq!(done, [(1_811, Action::Inspect), (1_812, Action::Type(Write::Enter))]);
+    assert_eq!(play(&mut delivery, &[(300, Event::Looked, ours)]), []);
+    assert_eq!(delivery.deadline(), Some(Steady(360)), "a terminal is a moment behind");
+    let unread = Event::Inspected { cooked: false, pending: 1, drawn: 0 };
+    let done = play(&mut delivery, &[(360, Event::Looked, ours), (361, unread, ours)]);
+    assert_eq!(done, [(360, Action::Inspect)], "the first one was not read yet");
+    assert_eq!(delivery.deadline(), Some(Steady(1_161)));
+    let read = Event::Inspected { cooked: false, pending: 0, drawn: 1_150 };
+    let done = play(&mut delivery, &[(1_161, Event::Looked, drew(1_150, ours)), (1_162, read, drew(1_150, ours))]);
+    assert_eq!(done, [(1_161, Action::Inspect)], "what it drew before it was seen to have read proves nothing");
+    assert_eq!(delivery.deadline(), Some(Steady(61_162)));
+    let half = View { current: false, ..drew(1_200, ours) };
+    assert_eq!(play(&mut delivery, &[(1_200, Event::Looked, half)]), []);
+    let again = drew(1_300, ours);
+    assert_eq!(play(&mut delivery, &[(1_300, Event::Looked, again)]), []);
+    assert_eq!(delivery.deadline(), Some(Steady(3_300)), "it may be at it");
+    let done = play(&mut delivery, &[(3_300, Event::Looked, again), (3_310, Event::Typed, again)]);
+    assert_eq!((done, delivery.enters()), (vec![(3_300, Action::Type(Write::Enter))], 2));
+    // What it drew before the second one says nothing about that.
+    let read = Event::Inspected { cooked: false, pending: 0, drawn: 1_300 };
+    let done = play(&mut delivery, &[(3_500, Event::Looked, again), (3_501, read, again), (50_000, Event::Looked, again)]);
+    assert_eq!(done, [(3_500, Action::Inspect)]);
     let dialog = view(State::Blocked, Sight::Hidden);
-    assert_eq!(play(&mut delivery, &[(9_000, Event::Looked, dialog), (99_000, Event::Looked, dialog)]), []);
+    assert_eq!(play(&mut delivery, &[(51_000, Event::Looked, dialog), (99_000, Event::Looked, dialog)]), []);
     let gone = view(State::Idle, Sight::Empty);
     let done = play(&mut delivery, &[(99_100, Event::Looked, gone)]);
     assert_eq!(done, [(99_100, Action::Give(Up::Uncertain))], "no sign of what became of it");
+}
+
+#[test]
+fn an_enter_that_became_a_line_break_is_pressed_again() {
+    let one = |rows| View { composer_rows: Some(rows), ..view(State::Idle, Sight::Ours) };
+    let mut delivery = written();
+    let typed = [(60, Event::Looked, one(1)), (160, Event::Looked, one(1)), (210, Event::Typed, one(1))];
+    let _ = play(&mut delivery, &typed);
+    // It grows at once, before anybody could have asked whether the Enter was read.
+    let done = play(&mut delivery.clone(), &[(220, Event::Looked, one(2)), (2_220, Event::Looked, one(2))]);
+    assert_eq!(done, [(2_220, Action::Type(Write::Enter))]);
+    // A person may have made it grow.
+    let touched = View { touched: true, ..one(2) };
+    let done = play(&mut delivery, &[(220, Event::Looked, touched), (2_220, Event::Looked, touched)]);
+    assert_eq!(done, [(2_220, Action::Inspect)]);
+}
+
+/// An agent that has read Enter and stalls for that long: every look until then shows the text as it was.
+fn stalled(delivery: &mut Delivery, stall: u64) {
+    let ours = view(State::Idle, Sight::Ours);
+    let looks = (400..stall).step_by(100).map(|at| (at, Event::Looked, ours));
+    let moments: Vec<_> = [(360, Event::Looked, ours), (361, RAW, ours)].into_iter().chain(looks).collect();
+    assert_eq!(play(delivery, &moments), [(360, Action::Inspect)], "{stall}");
+}
+
+#[test]
+fn a_stalled_agent_that_has_read_enter_gets_no_second_one() {
+    for stall in [2_500, 4_000, 6_000, 10_000, 50_000] {
+        // A dialog opens behind the prompt.
+        let mut delivery = entered();
+        stalled(&mut delivery, stall);
+        let dialog = drew(stall, view(State::Blocked, Sight::Hidden));
+        let looks = [(stall, Event::Looked, dialog), (stall + 90_000, Event::Looked, dialog)];
+        assert_eq!((play(&mut delivery, &looks), delivery.enters()), (vec![], 1), "{stall}");
+        // A turn begins.
+        let mut delivery = entered();
+        stalled(&mut delivery, stall);
+        let work = View { at_work: true, ..drew(stall, view(State::Working, Sight::Empty)) };
+        let done = play(&mut delivery, &[(stall, Event::Looked, work)]);
+        let submitted = Action::Prove(Proof::Submitted, Because::WentToWork);
+        assert_eq!((done, delivery.enters()), (vec![(stall, submitted)], 1));
+    }
+}
+
+#[test]
+fn an_enter_that_was_read_and_not_answered_is_uncertain() {
+    let mut delivery = entered();
+    stalled(&mut delivery, 60_000);
+    let ours = view(State::Idle, Sight::Ours);
+    assert_eq!(delivery.deadline(), Some(Steady(60_361)));
+    let done = play(&mut delivery, &[(60_361, Event::Looked, ours)]);
+    assert_eq!((done, delivery.enters()), (vec![(60_361, Action::Give(Up::Uncertain))], 1));
+}
+
+#[test]
+fn an_agent_that_ignores_every_enter_is_said_to() {
+    let mut delivery = entered();
+    let ours = view(State::Idle, Sight::Ours);
+    let (mut now, mut enters) = (400, 1);
+    loop {
+        now += 100;
+        let moving = drew(now, ours);
+        match delivery.handle(Event::Looked, &moving, Steady(now))[..] {
+            [] => {}
+            [Action::Inspect] => {
+                let read = Event::Inspected { cooked: false, pending: 0, drawn: now };
+                assert_eq!(delivery.handle(read, &moving, Steady(now)), []);
+            }
+            [Action::Type(Write::Enter)] => {
+                enters += 1;
+                assert_eq!(delivery.handle(Event::Typed, &moving, Steady(now)), []);
+            }
+            [Action::Give(up)] => break assert_eq!((up, enters), (Up::NotSubmitted, 12)),
+            ref other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]
@@ -79,8 +163,10 @@ fn a_dialog_of_the_turn_that_runs_does_not_prove_that_a_text_behind_it_was_taken
         play(&mut delivery, &[typed, entered].concat());
         let dialog = View { at_work: true, ..view(State::Blocked, Sight::Hidden) };
         assert_eq!(play(&mut delivery, &[(300, Event::Looked, dialog), (60_000, Event::Looked, dialog)]), []);
-        let done = play(&mut delivery.clone(), &[(61_000, Event::Looked, ours), (61_001, RAW, ours)]);
-        assert_eq!(done, [(61_000, Action::Inspect), (61_001, Action::Type(Write::Enter))], "{mode:?}");
+        let moving = [62_000, 64_000].map(|at| (at, Event::Looked, drew(at, ours)));
+        let looks = [&[(61_000, Event::Looked, ours), (61_001, RAW, ours)][..], &moving].concat();
+        let done = play(&mut delivery.clone(), &looks);
+        assert_eq!(done, [(61_000, Action::Inspect), (64_000, Action::Type(Write::Enter))], "{mode:?}");
         let because = if mode == Mode::Queue { Because::Kept } else { Because::WentToWork };
         let done = play(&mut delivery, &[(61_000, Event::Looked, empty)]);
         assert_eq!(done, [(61_000, Action::Prove(Proof::Submitted, because))], "{mode:?}");
@@ -112,7 +198,7 @@ fn a_line_is_taken_when_the_program_has_read_it() {
     // The terminal itself shows what is typed.
     let echo = View { echoed: true, ..view(State::Idle, Sight::Ours) };
     let hidden = view(State::Idle, Sight::Hidden);
-    let cooked = |pending| Event::Inspected { cooked: true, pending };
+    let cooked = |pending| Event::Inspected { cooked: true, pending, drawn: 0 };
     let done = play(
         &mut delivery,
         &[
@@ -136,7 +222,7 @@ fn a_line_is_taken_when_the_program_has_read_it() {
 fn an_agent_that_was_slow_to_take_it_has_as_long_to_go_to_work() {
     let mut delivery = entered();
     let ours = view(State::Idle, Sight::Ours);
-    let unread = Event::Inspected { cooked: false, pending: 1 };
+    let unread = Event::Inspected { cooked: false, pending: 1, drawn: 0 };
     // It hangs, and reads nothing; then it takes the text.
     let hangs =
         play(&mut delivery, &[(3_300, Event::Looked, ours), (3_301, unread, ours), (40_000, unread, ours)]);

@@ -1,0 +1,115 @@
+//! Whether the agent has read the last write, and done anything since.
+
+use std::time::Duration;
+
+use super::{Action, Delivery, Event, Shut, Sight, Stage, View};
+use crate::Steady;
+
+/// What the agent is known to have done since the last write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Reading {
+    /// When it was first seen to have read everything, and how much it had drawn until then.
+    read: Option<(Steady, u64)>,
+    /// Since when a complete frame stands that it drew afterwards.
+    drawn: Option<Steady>,
+    /// When the terminal is asked, if not a moment after the write.
+    ask_at: Option<Steady>,
+    /// The terminal was asked, and has not answered.
+    asking: bool,
+    /// How many rows the composer had when Enter was pressed.
+    rows: Option<usize>,
+}
+
+impl Reading {
+    pub(super) fn is_read(&self) -> bool {
+        self.read.is_some()
+    }
+
+    pub(super) fn read_at(&self) -> Steady {
+        self.read.map_or(Steady(0), |(at, _)| at)
+    }
+
+    /// Since when a frame stands that the agent drew after it had read the last write.
+    pub(super) fn drawn_since(&self) -> Option<Steady> {
+        self.drawn
+    }
+
+    /// Whether it still drew when it had drawn for that long: what it has read and not shown by then it will not show.
+    pub(super) fn has_drawn_for(&self, lasting: Duration, view: &View) -> bool {
+        self.drawn.is_some_and(|drawn| view.changed >= drawn.plus(lasting))
+    }
+
+    /// What was asked is not answered, or the answer is of no use.
+    pub(super) fn ask_again(&mut self) {
+        self.asking = false;
+    }
+
+    /// Enter is about to be pressed.
+    pub(super) fn enter(&mut self, view: &View) {
+        self.rows = view.composer_rows.filter(|_| view.sight == Sight::Ours && !view.touched);
+    }
+}
+
+impl Delivery {
+    /// Keeps what an event tells about the last write.
+    pub(super) fn follow_reading(&mut self, event: Event, view: &View, now: Steady) {
+        let reading = &mut self.reading;
+        match event {
+            // What a key makes of the composer is held against how it was before.
+            Event::Typed => *reading = Reading { rows: reading.rows, ..Reading::default() },
+            Event::Inspected { .. } => reading.asking = false,
+            _ => {}
+        }
+        let (looking, confirming) =
+            (matches!(self.stage, Stage::Looking { .. } | Stage::Seen { .. }), self.is_confirming());
+        let reading = &mut self.reading;
+        match (event, self.stage) {
+            // A terminal is a moment behind what was written to it.
+            (Event::Inspected { pending: 0, drawn, .. }, Stage::Looking { since } | Stage::Confirming { since, .. })
+                if now >= since.plus(self.policy.read_delay) =>
+            {
+                reading.read.get_or_insert((now, drawn));
+            }
+            _ => {}
+        }
+        // A text that is shown was read.
+        if looking && view.sight == Sight::Ours {
+            reading.read.get_or_insert((now, view.drawn));
+        }
+        let more = view.composer_rows.zip(reading.rows).is_some_and(|(rows, before)| rows > before);
+        // Only our Enter can have made the composer grow: it became a line break.
+        if confirming && view.current && view.sight == Sight::Ours && more && !view.touched {
+            reading.read.get_or_insert((now, view.drawn));
+            reading.drawn.get_or_insert(now);
+        }
+        if view.current && reading.read.is_some_and(|(_, drawn)| view.drawn > drawn) {
+            reading.drawn.get_or_insert(now);
+        }
+    }
+
+    /// Asks the terminal whether the program has read everything; as long as it has not, ever less often.
+    pub(super) fn ask_whether_read(&mut self, since: Steady, event: Event, now: Steady) -> Vec<Action> {
+        if let Event::Inspected { pending, .. } = event {
+            let pause = (now.since(since) / 4).clamp(self.policy.enter_again, self.policy.patience() / 2);
+            self.reading.ask_at = Some(now.plus(pause));
+            if pending > 0 && now >= since.plus(self.policy.look) {
+                self.shut = Some(Shut::Unread);
+            }
+        }
+        let ask_at = self.reading.ask_at.unwrap_or(since.plus(self.policy.read_delay));
+        if self.reading.asking {
+            return Vec::new();
+        }
+        if now < ask_at {
+            return self.come_back(ask_at);
+        }
+        self.reading.asking = true;
+        vec![Action::Inspect]
+    }
+
+    /// Nothing is to be done before then.
+    pub(super) fn come_back(&mut self, at: Steady) -> Vec<Action> {
+        self.deadline = Some(at);
+        Vec::new()
+    }
+}
