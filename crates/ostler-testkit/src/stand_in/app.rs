@@ -64,6 +64,8 @@ pub struct App {
     pub(super) received: u64,
     pub(super) last_text: Option<Duration>,
     pub(super) enters_to_swallow: u32,
+    /// Until when it says that a key was ignored.
+    pub(super) refusing: Option<Duration>,
     /// Whether a permission was given for good.
     pub(super) always_allowed: bool,
     /// Whether program status may be reported.
@@ -97,6 +99,7 @@ impl App {
             received: 0,
             last_text: None,
             enters_to_swallow: options.input.swallow_enter,
+            refusing: None,
             always_allowed: false,
             status_on: options.look.status == Some(StatusMode::Always),
             playbook,
@@ -151,8 +154,10 @@ impl App {
             Phase::Lying { since } => Some(signals::next_spin(*since, self.now).min(*since + LIE)),
         };
         let echo = self.composer.deadline(self.now);
+        let hints = [self.refusing, self.is_loading().then_some(self.options.startup.swallow_early)];
         [phase, echo, self.escape_due, self.exit_armed, self.options.process.die_after]
             .into_iter()
+            .chain(hints)
             .flatten()
             .min()
     }
@@ -170,6 +175,11 @@ impl App {
         matches!(self.phase, Phase::Working(_))
     }
 
+    /// Whether it says that it drops all keys.
+    pub(super) fn is_loading(&self) -> bool {
+        self.now < self.options.startup.swallow_early && !self.options.input.ignore_quietly
+    }
+
     /// Draws the screen as of the last event.
     pub fn render(&self, size: Size) -> Frame {
         view::screen(self, size)
@@ -181,6 +191,7 @@ impl App {
             self.die();
         }
         self.exit_armed = self.exit_armed.filter(|&until| self.now < until);
+        self.refusing = self.refusing.filter(|&until| self.now < until);
         match self.phase {
             Phase::Blank { until } if self.now >= until => self.greet(),
             Phase::Lying { since } if self.now >= since + LIE => {

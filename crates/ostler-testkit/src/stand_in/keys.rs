@@ -17,6 +17,9 @@ const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 /// How long a first Ctrl-C waits for the second.
 const EXIT_WAIT: Duration = Duration::from_secs(2);
 
+/// How long it says that a key was ignored.
+const REFUSAL: Duration = Duration::from_millis(600);
+
 impl App {
     /// Takes one read: keys in one read belong to one frame.
     pub(super) fn read(&mut self, bytes: &[u8]) {
@@ -47,6 +50,7 @@ impl App {
             return self.answered_by_terminal(reply);
         }
         if self.now < self.options.startup.swallow_early {
+            self.refuse();
             return self.swallow(&key);
         }
         // The line discipline of a cooked terminal turns Enter into a newline.
@@ -107,6 +111,7 @@ impl App {
         }
         if self.enters_to_swallow > 0 {
             self.enters_to_swallow -= 1;
+            self.refuse();
             return self.swallow(&Key::Enter);
         }
         let text = match (&self.options.look.ghost, self.composer.is_empty()) {
@@ -207,6 +212,11 @@ impl App {
 
     fn log_answer(&mut self, menu: &Menu, row: usize) {
         self.log(Record::Answered { kind: menu.kind.name(), choice: menu.kind.rows()[row] });
+    }
+
+    /// Says for a moment that a key is ignored.
+    fn refuse(&mut self) {
+        self.refusing = Some(self.now + REFUSAL).filter(|_| !self.options.input.ignore_quietly);
     }
 
     fn swallow(&mut self, key: &Key) {

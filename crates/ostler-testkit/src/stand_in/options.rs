@@ -128,6 +128,9 @@ pub struct Input {
     /// Ignore the first N Enters at the composer
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub swallow_enter: u32,
+    /// Draw nothing for keys that are ignored; without it a hint says so for a moment
+    #[arg(long)]
+    pub ignore_quietly: bool,
     /// Show typed text only after a delay
     #[arg(long, value_name = "MS", value_parser = millis, default_value = "0")]
     pub slow_echo: Duration,

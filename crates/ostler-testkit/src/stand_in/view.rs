@@ -61,7 +61,9 @@ fn body(app: &App, frame: &mut Frame, cols: usize, size: Size, busy: Option<Dura
     composer(app, frame, cols, size);
     let hint = match (app.exit_armed, busy) {
         (Some(_), _) => "  Press Ctrl-C again to exit",
+        _ if app.refusing.is_some() => "  Not yet, try again",
         (None, Some(_)) => "  esc to interrupt",
+        (None, None) if app.is_loading() => "  Loading",
         (None, None) => "  ? for shortcuts",
     };
     frame.rows.push(dim(hint));

@@ -134,6 +134,28 @@ fn an_enter_after_the_burst_submits() {
 }
 
 #[test]
+fn keys_that_are_ignored_are_told_unless_quietly() {
+    let mut bench = Bench::new(&["--swallow-enter", "1"]);
+    bench.send("a").send("\r");
+    assert!(bench.screen().contains("Not yet, try again"), "{}", bench.screen());
+    bench.pass(600);
+    assert!(bench.screen().contains("? for shortcuts") && bench.app.deadline().is_none());
+    let mut bench = Bench::new(&["--swallow-early", "2000"]);
+    bench.pass(100).send("a");
+    assert!(bench.screen().contains("Not yet, try again"), "{}", bench.screen());
+    bench.pass(600);
+    assert!(bench.screen().contains("  Loading"), "{}", bench.screen());
+    bench.pass(1300);
+    assert!(bench.screen().contains("? for shortcuts") && bench.app.deadline().is_none());
+    for args in [["--swallow-enter", "1"], ["--swallow-early", "2000"]] {
+        let mut bench = Bench::new(&[&args[..], &["--ignore-quietly"]].concat());
+        let before = bench.send("").screen();
+        bench.send("\r");
+        assert_eq!((bench.screen(), bench.app.deadline()), (before, None), "{args:?}");
+    }
+}
+
+#[test]
 fn typed_text_before_ready_is_kept_without_its_enter() {
     let mut bench = Bench::new(&["--ready-after", "500"]);
     bench.send("early\r");
