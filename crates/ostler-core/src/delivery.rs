@@ -345,7 +345,7 @@ impl Delivery {
                 _ => Vec::new(),
             },
             Stage::Looking { since } => self.look(since, event, view, now),
-            Stage::Seen { enter_at } => self.enter(enter_at, view, now),
+            Stage::Seen { enter_at } => self.enter(enter_at, event, view, now),
             Stage::Entering => match event {
                 Event::Typed => {
                     self.stage = Stage::Confirming { since: now, at_work: None };
@@ -411,6 +411,11 @@ impl Delivery {
     /// When what began then is concluded, also from a screen that never comes to rest.
     fn latest(&self, since: Steady) -> Steady {
         since.max(self.held_up).max(self.reading.read_at()).plus(self.policy.patience())
+    }
+
+    /// When nothing is waited for any more from an agent that has read what was typed and draws nothing.
+    fn doubtful(&self, since: Steady) -> Steady {
+        since.max(self.reading.read_at()).plus(self.policy.patience())
     }
 
     fn prove(&mut self, proof: Proof, because: Because) -> Vec<Action> {

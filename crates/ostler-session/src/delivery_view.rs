@@ -67,6 +67,11 @@ impl Session {
         unsure.is_some_and(|before| Prompt::at_cursor(&self.terminal.screen) != *before)
     }
 
+    /// How much the program had drawn when it looked as it does now.
+    pub(crate) fn drawn(&self, safeguard: Safeguard) -> u64 {
+        if self.guards(safeguard) { self.terminal.offset } else { u64::MAX }
+    }
+
     /// What can be seen of a message now.
     pub(crate) fn delivery_view(&self, order: u64, situation: Situation) -> Option<View> {
         let open = self.outbox.open.get(&order)?;
@@ -104,9 +109,10 @@ impl Session {
             touched: self.human.has_touched(),
             other_entered: open.entered.is_some_and(|entered| self.human.has_entered_since(entered))
                 && self.guards(Safeguard::OthersEnterForThemselves),
+            raw: self.human.raw,
             taken: self.outbox.taken,
             changed: self.changed,
-            drawn: if self.guards(Safeguard::ReadIsNotDone) { self.terminal.offset } else { u64::MAX },
+            drawn: self.drawn(Safeguard::ReadIsNotDone),
             composer_rows: composer.map(|composer| composer.rows.len()),
             current: self.observer.is_current(),
         })

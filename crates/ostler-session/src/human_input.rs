@@ -24,6 +24,8 @@ pub(crate) struct HumanInput {
     touched: Option<Steady>,
     /// When somebody else last pressed Enter.
     entered: Option<Steady>,
+    /// When bytes were last typed as they are.
+    pub(crate) raw: Option<Steady>,
     /// Keys that wait until a text has got its Enter: in between they would become a part of it.
     held: Vec<u8>,
     /// When they are passed on, whatever happens.
@@ -44,6 +46,7 @@ impl HumanInput {
     /// Raw bytes were typed: for a moment the screen does not show what they did.
     pub(crate) fn note_raw(&mut self, now: Steady) {
         self.typing_until = self.typing_until.max(Some(now.plus(RAW)));
+        self.raw = Some(now);
     }
 
     pub(crate) fn has_touched(&self) -> bool {

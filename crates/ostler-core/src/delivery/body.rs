@@ -170,7 +170,7 @@ impl Delivery {
             let enter_at = if seen { now.plus(self.policy.enter_delay) } else { now };
             self.stage = Stage::Seen { enter_at };
             let mut actions = if seen { self.prove(Proof::Seen, Because::Composer) } else { Vec::new() };
-            actions.extend(self.enter(enter_at, view, now));
+            actions.extend(self.enter(enter_at, event, view, now));
             return actions;
         }
         if blind {
@@ -189,7 +189,8 @@ impl Delivery {
         // Behind a dialog there is nothing to see, and a person decides how long.
         let visible = view.situation.admits_enter().is_ok() && view.sight != Sight::Hidden;
         if !visible {
-            let hidden = Some(Shut::Hidden).filter(|_| view.sight == Sight::Hidden);
+            // In the middle of a frame it is not there for a moment.
+            let hidden = Some(Shut::Hidden).filter(|_| view.sight == Sight::Hidden && view.current);
             self.shut = view.situation.admits_enter().err().or(hidden).or(self.shut);
             return Vec::new();
         }
@@ -205,11 +206,10 @@ impl Delivery {
             // It was never seen in the composer, and yet its words stand above it: typing again could double it.
             Sight::Empty if view.echoed || restless => self.give(Up::Uncertain),
             Sight::Part if restless => self.give(Up::Uncertain),
-            // It drew, and did so again when the text had had its time to be shown.
-            Sight::Empty if self.reading.has_drawn_for(self.policy.rest, view) => self.missing(now),
+            Sight::Empty if self.reading.is_gone(self.policy.rest, view) => self.missing(now),
             // It was read, and nothing says that anything was done about it.
-            Sight::Empty if now >= latest => self.give(Up::Uncertain),
-            Sight::Empty => self.come_back(latest),
+            Sight::Empty if now >= self.doubtful(since) => self.give(Up::Uncertain),
+            Sight::Empty => self.come_back(self.doubtful(since)),
             Sight::Part => self.begin_clearing(view, now),
             _ => self.give(Up::Mixed),
         }

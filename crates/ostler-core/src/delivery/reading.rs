@@ -12,10 +12,15 @@ pub(super) struct Reading {
     read: Option<(Steady, u64)>,
     /// Since when a complete frame stands that it drew afterwards.
     drawn: Option<Steady>,
+    /// The text was seen.
+    shown: bool,
     /// When the terminal is asked, if not a moment after the write.
     ask_at: Option<Steady>,
     /// The terminal was asked, and has not answered.
     asking: bool,
+    /// When bytes were last typed as they are, and whether that was behind the last write.
+    raw: Option<Steady>,
+    overtyped: bool,
     /// How many rows the composer had when Enter was pressed.
     rows: Option<usize>,
 }
@@ -34,9 +39,15 @@ impl Reading {
         self.drawn
     }
 
-    /// Whether it still drew when it had drawn for that long: what it has read and not shown by then it will not show.
-    pub(super) fn has_drawn_for(&self, lasting: Duration, view: &View) -> bool {
-        self.drawn.is_some_and(|drawn| view.changed >= drawn.plus(lasting))
+    /// Whether a text that is not there will not be: it was there, and the agent drew without it; or the agent drew, and
+    /// did so again so much later. What it has read and not shown by then it will not show.
+    pub(super) fn is_gone(&self, lasting: Duration, view: &View) -> bool {
+        self.drawn.is_some_and(|drawn| self.shown || view.changed >= drawn.plus(lasting))
+    }
+
+    /// Whether something else was typed behind the last write, and what that did is not seen yet.
+    pub(super) fn is_overtyped(&self) -> bool {
+        self.overtyped && self.drawn.is_none()
     }
 
     /// What was asked is not answered, or the answer is of no use.
@@ -56,25 +67,38 @@ impl Delivery {
         let reading = &mut self.reading;
         match event {
             // What a key makes of the composer is held against how it was before.
-            Event::Typed => *reading = Reading { rows: reading.rows, ..Reading::default() },
+            Event::Typed => *reading = Reading { rows: reading.rows, raw: view.raw, ..Reading::default() },
             Event::Inspected { .. } => reading.asking = false,
             _ => {}
         }
         let (looking, confirming) =
             (matches!(self.stage, Stage::Looking { .. } | Stage::Seen { .. }), self.is_confirming());
         let reading = &mut self.reading;
-        match (event, self.stage) {
+        let since = match self.stage {
+            Stage::Looking { since } | Stage::Confirming { since, .. } => Some(since),
+            Stage::Seen { enter_at } => Some(enter_at),
+            _ => None,
+        };
+        if view.raw > reading.raw && since.is_some_and(|since| view.raw >= Some(since)) {
+            // They are read behind the last write: what that did shows in what is drawn behind them.
+            let (asking, shown) = (reading.asking, reading.shown);
+            let ask_at = view.raw.map(|raw| raw.plus(self.policy.read_delay));
+            *reading =
+                Reading { raw: view.raw, overtyped: true, ask_at, asking, shown, ..Reading::default() };
+        }
+        let written = since.map(|since| if reading.overtyped { reading.raw.unwrap_or(since) } else { since });
+        if let (Event::Inspected { pending: 0, drawn, .. }, Some(written)) = (event, written)
             // A terminal is a moment behind what was written to it.
-            (Event::Inspected { pending: 0, drawn, .. }, Stage::Looking { since } | Stage::Confirming { since, .. })
-                if now >= since.plus(self.policy.read_delay) =>
-            {
-                reading.read.get_or_insert((now, drawn));
-            }
-            _ => {}
+            && now >= written.plus(self.policy.read_delay)
+        {
+            reading.read.get_or_insert((now, drawn));
         }
         // A text that is shown was read.
         if looking && view.sight == Sight::Ours {
-            reading.read.get_or_insert((now, view.drawn));
+            reading.shown = true;
+            if !reading.overtyped {
+                reading.read.get_or_insert((now, view.drawn));
+            }
         }
         let more = view.composer_rows.zip(reading.rows).is_some_and(|(rows, before)| rows > before);
         // Only our Enter can have made the composer grow: it became a line break.

@@ -4,7 +4,7 @@ use super::{Action, Because, Delivery, Event, Mode, Sight, Stage, Up, View, Writ
 use crate::Steady;
 
 impl Delivery {
-    pub(super) fn enter(&mut self, enter_at: Steady, view: &View, now: Steady) -> Vec<Action> {
+    pub(super) fn enter(&mut self, enter_at: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
         let blind = self.is_blind();
         if view.sight != Sight::Ours && !blind {
             self.stage = Stage::Looking { since: now };
@@ -13,6 +13,9 @@ impl Delivery {
         if let Err(shut) = view.situation.admits_enter() {
             self.shut = Some(shut);
             return Vec::new();
+        }
+        if self.reading.is_overtyped() {
+            return self.await_drawing(enter_at, event, now);
         }
         if now < enter_at {
             self.deadline = Some(enter_at);
@@ -42,7 +45,9 @@ impl Delivery {
         match event {
             _ if !asks => {}
             // The terminal is a moment behind what was written to it.
-            Event::Inspected { cooked: true, pending: 0, .. } if now >= since.plus(self.policy.enter_delay) => {
+            Event::Inspected { cooked: true, pending: 0, .. }
+                if now >= since.plus(self.policy.enter_delay) =>
+            {
                 return self.submitted(Because::LineRead);
             }
             Event::Inspected { cooked: false, pending: 0, .. } => {}
@@ -98,6 +103,15 @@ impl Delivery {
         self.give(Up::Uncertain)
     }
 
+    /// Nothing says yet what became of what was typed.
+    fn await_drawing(&mut self, since: Steady, event: Event, now: Steady) -> Vec<Action> {
+        if !self.reading.is_read() {
+            return self.ask_whether_read(since, event, now);
+        }
+        let until = self.doubtful(since);
+        if now >= until { self.give(Up::Uncertain) } else { self.come_back(until) }
+    }
+
     /// The text still stands there: the Enter is unread, or was read and not looked at, or swallowed, or became a line
     /// break. Only the last two are reasons to press it again.
     fn enter_again(&mut self, since: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
@@ -105,13 +119,7 @@ impl Delivery {
             self.shut = Some(shut);
             return Vec::new();
         }
-        if !self.reading.is_read() {
-            return self.ask_whether_read(since, event, now);
-        }
-        let Some(drawn) = self.reading.drawn_since() else {
-            let latest = self.latest(since);
-            return if now >= latest { self.give(Up::Uncertain) } else { self.come_back(latest) };
-        };
+        let Some(drawn) = self.reading.drawn_since() else { return self.await_drawing(since, event, now) };
         // It may be at it, and show the text until it is done.
         let due = since.plus(self.policy.enter_pause(self.enters)).max(drawn.plus(self.policy.rest));
         if now < due {

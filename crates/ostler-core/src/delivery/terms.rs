@@ -77,6 +77,8 @@ pub struct View {
     pub touched: bool,
     /// Somebody else pressed Enter since this message's: what the agent does now may be theirs.
     pub other_entered: bool,
+    /// When bytes were last typed as they are.
+    pub raw: Option<Steady>,
     /// When the terminal was last looked at, an editor or a pager had it: keys are commands to those.
     pub taken: bool,
     /// When its screen changed last.

@@ -30,6 +30,7 @@ fn view(state: State, sight: Sight) -> View {
         tells_prompts: false,
         touched: false,
         other_entered: false,
+        raw: None,
         taken: false,
         changed: Steady(0),
         drawn: 0,

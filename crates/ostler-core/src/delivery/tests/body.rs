@@ -9,8 +9,12 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
     assert_eq!(play(&mut delivery, &[(100, Event::Looked, gone)]), []);
     assert_eq!(delivery.deadline(), Some(Steady(160)), "a terminal is a moment behind");
     let unread = Event::Inspected { cooked: false, pending: 7, drawn: 0 };
-    let asked =
-        [(160, Event::Looked, gone), (161, unread, gone), (5_100, Event::Looked, gone), (5_101, unread, gone)];
+    let asked = [
+        (160, Event::Looked, gone),
+        (161, unread, gone),
+        (5_100, Event::Looked, gone),
+        (5_101, unread, gone),
+    ];
     assert_eq!(play(&mut delivery, &asked), [(160, Action::Inspect), (5_100, Action::Inspect)]);
     assert_eq!(delivery.shut(), Some(Shut::Unread));
     assert_eq!(play(&mut delivery, &[(7_000, Event::Looked, gone)]), [(7_000, Action::Inspect)]);
@@ -42,7 +46,8 @@ fn a_text_that_a_stalled_agent_shows_late_is_typed_once() {
         let mut delivery = written();
         let (gone, ours) = (view(State::Idle, Sight::Empty), view(State::Idle, Sight::Ours));
         let stalled = (200..stall).step_by(100).map(|at| (at, Event::Looked, gone));
-        let moments: Vec<_> = [(160, Event::Looked, gone), (161, RAW, gone)].into_iter().chain(stalled).collect();
+        let moments: Vec<_> =
+            [(160, Event::Looked, gone), (161, RAW, gone)].into_iter().chain(stalled).collect();
         assert_eq!(play(&mut delivery, &moments), [(160, Action::Inspect)]);
         // It wakes with a frame that does not have the text yet.
         let woken = drew(stall, gone);

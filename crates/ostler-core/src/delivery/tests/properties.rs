@@ -123,7 +123,9 @@ proptest! {
                     }
                     late.remove(0);
                     agent.draw(now);
-                    write.into_iter().for_each(|write| agent.take(write));
+                    if let Some(write) = write {
+                        agent.take(write);
+                    }
                 }
             }
             prop_assert!(agent.strayed == 0, "a second Enter fell on what came next");

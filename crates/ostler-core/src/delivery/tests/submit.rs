@@ -55,8 +55,13 @@ fn an_enter_that_was_ignored_is_pressed_again() {
     assert_eq!(done, [(360, Action::Inspect)], "the first one was not read yet");
     assert_eq!(delivery.deadline(), Some(Steady(1_161)));
     let read = Event::Inspected { cooked: false, pending: 0, drawn: 1_150 };
-    let done = play(&mut delivery, &[(1_161, Event::Looked, drew(1_150, ours)), (1_162, read, drew(1_150, ours))]);
-    assert_eq!(done, [(1_161, Action::Inspect)], "what it drew before it was seen to have read proves nothing");
+    let done =
+        play(&mut delivery, &[(1_161, Event::Looked, drew(1_150, ours)), (1_162, read, drew(1_150, ours))]);
+    assert_eq!(
+        done,
+        [(1_161, Action::Inspect)],
+        "what it drew before it was seen to have read proves nothing"
+    );
     assert_eq!(delivery.deadline(), Some(Steady(61_162)));
     let half = View { current: false, ..drew(1_200, ours) };
     assert_eq!(play(&mut delivery, &[(1_200, Event::Looked, half)]), []);
@@ -67,7 +72,10 @@ fn an_enter_that_was_ignored_is_pressed_again() {
     assert_eq!((done, delivery.enters()), (vec![(3_300, Action::Type(Write::Enter))], 2));
     // What it drew before the second one says nothing about that.
     let read = Event::Inspected { cooked: false, pending: 0, drawn: 1_300 };
-    let done = play(&mut delivery, &[(3_500, Event::Looked, again), (3_501, read, again), (50_000, Event::Looked, again)]);
+    let done = play(
+        &mut delivery,
+        &[(3_500, Event::Looked, again), (3_501, read, again), (50_000, Event::Looked, again)],
+    );
     assert_eq!(done, [(3_500, Action::Inspect)]);
     let dialog = view(State::Blocked, Sight::Hidden);
     assert_eq!(play(&mut delivery, &[(51_000, Event::Looked, dialog), (99_000, Event::Looked, dialog)]), []);
@@ -89,6 +97,36 @@ fn an_enter_that_became_a_line_break_is_pressed_again() {
     let touched = View { touched: true, ..one(2) };
     let done = play(&mut delivery, &[(220, Event::Looked, touched), (2_220, Event::Looked, touched)]);
     assert_eq!(done, [(2_220, Action::Inspect)]);
+}
+
+#[test]
+fn what_was_typed_behind_a_text_is_seen_before_its_enter() {
+    let mut delivery = written();
+    let (empty, ours) = (view(State::Idle, Sight::Empty), view(State::Idle, Sight::Ours));
+    let raw = |view| View { raw: Some(Steady(1_000)), ..view };
+    let moments = [(160, Event::Looked, empty), (161, RAW, empty), (1_001, Event::Looked, raw(empty))];
+    assert_eq!(play(&mut delivery, &moments), [(160, Action::Inspect)]);
+    // The text is shown; the bytes behind it, which may take it out again, are read and not looked at.
+    let shown = raw(drew(1_100, ours));
+    let read = Event::Inspected { cooked: false, pending: 0, drawn: 1_100 };
+    let moments = [
+        (1_100, Event::Looked, shown),
+        (1_150, Event::Looked, shown),
+        (1_151, read, shown),
+        (9_000, Event::Looked, shown),
+    ];
+    let seen = (1_100, Action::Prove(Proof::Seen, Because::Composer));
+    assert_eq!(play(&mut delivery, &moments), [seen, (1_150, Action::Inspect)]);
+    let done = play(&mut delivery.clone(), &[(61_200, Event::Looked, shown)]);
+    assert_eq!(done, [(61_200, Action::Give(Up::Uncertain))]);
+    let again = raw(drew(9_100, ours));
+    assert_eq!(
+        play(&mut delivery.clone(), &[(9_100, Event::Looked, again)]),
+        [(9_100, Action::Type(Write::Enter))]
+    );
+    let gone = raw(drew(9_100, empty));
+    let done = play(&mut delivery, &[(9_100, Event::Looked, gone), (14_100, Event::Looked, gone)]);
+    assert_eq!(done, [(14_100, Action::Missed)]);
 }
 
 /// An agent that has read Enter and stalls for that long: every look until then shows the text as it was.
