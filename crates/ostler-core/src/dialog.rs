@@ -3,8 +3,9 @@
 //! A dialog's default may be the row that ends the program, and a key may come before the dialog listens. So the
 //! wanted row is selected, seen to be selected, and only then Enter is pressed; every key is a write of its own, and
 //! each is followed by a look. The terminal is asked before an answer whether the program has read everything: a key that
-//! waits there, of this daemon or an earlier one, is an answer already, and a second would go to whatever comes next. What
-//! does not go as expected is left to a person.
+//! waits there, of this daemon or an earlier one, is an answer already, and a second would go to whatever comes next. So
+//! would one to a program that has read the first and stalls: a key is repeated only when the program has drawn since it
+//! was seen to have read it, and the dialog stands there as before. What does not go as expected is left to a person.
 
 mod consent;
 
@@ -37,6 +38,8 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 const CONVICTION: Duration = Duration::from_millis(250);
 /// An answered dialog has this long to go away.
 const FAREWELL: Duration = Duration::from_secs(4);
+/// A program that has read a key has this long to draw something.
+const STALL: Duration = Duration::from_mins(1);
 /// A row that is not there may have yet to be drawn for this long.
 const DRAWING: Duration = Duration::from_secs(5);
 /// How often a key is repeated.
@@ -95,6 +98,8 @@ pub enum Reason {
     Stuck,
     /// It is still there after it was answered.
     Stays,
+    /// It was there before this daemon, and has not moved since.
+    Inherited,
 }
 
 impl Reason {
@@ -104,6 +109,7 @@ impl Reason {
             Self::NoSuchRow => "the row to choose is not there",
             Self::Stuck => "the selection does not follow the keys",
             Self::Stays => "it is still there after it was answered",
+            Self::Inherited => "it was open before the daemon started, and may have been answered already",
         }
     }
 }
@@ -139,6 +145,10 @@ enum Stage {
 pub struct Dialog {
     stage: Stage,
     keys: u32,
+    /// An earlier daemon, or somebody through it, may have pressed a key for it.
+    inherited: bool,
+    /// How much the program had drawn when it was first seen to have read the last key.
+    read: Option<u64>,
     /// Since when a row is not there that has to be.
     incomplete: Option<Steady>,
     deadline: Option<Steady>,
@@ -150,14 +160,21 @@ impl Dialog {
         Self {
             stage: Stage::Settling { since: now },
             keys: 0,
+            inherited: false,
+            read: None,
             incomplete: None,
             deadline: Some(now.plus(SETTLE)),
         }
     }
 
+    /// A dialog that stood there before this daemon did: a key that answers it may be with the program already.
+    pub fn inherited(now: Steady) -> Self {
+        Self { inherited: true, ..Self::new(now) }
+    }
+
     /// A dialog that is left to a person from the start.
     pub fn left() -> Self {
-        Self { stage: Stage::Over, keys: 0, incomplete: None, deadline: None }
+        Self { stage: Stage::Over, deadline: None, ..Self::new(Steady(0)) }
     }
 
     /// Nothing more will be done.
@@ -170,9 +187,9 @@ impl Dialog {
         self.deadline
     }
 
-    /// Takes in what the screen shows now.
+    /// Takes in what the screen shows now, and how much the program had drawn by then.
     #[must_use]
-    pub fn look(&mut self, sight: Sight, now: Steady) -> Option<Action> {
+    pub fn look(&mut self, sight: Sight, drawn: u64, now: Steady) -> Option<Action> {
         self.deadline = None;
         let lacks_row =
             matches!(sight, Sight::Rows { wanted: None, .. } | Sight::Rows { selected: None, .. });
@@ -189,6 +206,9 @@ impl Dialog {
                 (self.keys > 0).then_some(Action::Answered)
             }
             (Stage::Settling { since }, _) if now < since.plus(SETTLE) => self.until(since.plus(SETTLE)),
+            (Stage::Settling { since }, _) if self.inherited && !self.is_ignored(drawn) => {
+                self.await_drawing(since, Reason::Inherited, now)
+            }
             (Stage::Settling { .. }, Sight::Plain) => self.answer(Press::Answer, 1, now),
             (Stage::Settling { .. }, rows) => self.select(rows, now),
             (Stage::Selecting { pressed, from, tries }, Sight::Rows { wanted, selected }) => {
@@ -197,6 +217,9 @@ impl Dialog {
                 }
                 if now < pressed.plus(PATIENCE) {
                     return self.until(pressed.plus(PATIENCE));
+                }
+                if !self.is_ignored(drawn) {
+                    return self.await_drawing(pressed, Reason::Stuck, now);
                 }
                 if tries >= MAX_TRIES {
                     return self.leave(Reason::Stuck);
@@ -224,6 +247,9 @@ impl Dialog {
             (Stage::Answering { pressed, .. }, _) if now < pressed.plus(FAREWELL) => {
                 self.until(pressed.plus(FAREWELL))
             }
+            (Stage::Answering { pressed, .. }, _) if !self.is_ignored(drawn) => {
+                self.await_drawing(pressed, Reason::Stays, now)
+            }
             (Stage::Answering { tries, .. }, _) if tries >= MAX_TRIES => self.leave(Reason::Stays),
             // The same again, but only if the right row is still selected.
             (Stage::Answering { tries, .. }, Sight::Plain) => self.answer(Press::Answer, tries + 1, now),
@@ -239,6 +265,23 @@ impl Dialog {
                 self.leave(Reason::NoSuchRow)
             }
         }
+    }
+
+    /// Whether the program has drawn since it was seen to have read the last key.
+    fn is_ignored(&self, drawn: u64) -> bool {
+        self.read.is_some_and(|read| drawn > read)
+    }
+
+    /// Nothing says yet what became of the last key.
+    fn await_drawing(&mut self, pressed: Steady, reason: Reason, now: Steady) -> Option<Action> {
+        if now >= pressed.plus(STALL) {
+            return self.leave(reason);
+        }
+        if self.read.is_some() {
+            return self.until(pressed.plus(STALL));
+        }
+        self.deadline = Some(now.plus(PATIENCE));
+        Some(Action::Inspect)
     }
 
     fn select(&mut self, sight: Sight, now: Steady) -> Option<Action> {
@@ -281,9 +324,20 @@ impl Dialog {
         }
     }
 
-    /// Takes in how many bytes the program has not read yet, and what the screen shows now.
+    /// Takes in how many bytes the program had not read yet and how much it had drawn by then, and what the screen shows
+    /// now.
     #[must_use]
-    pub fn inspected(&mut self, unread: u32, sight: Sight, now: Steady) -> Option<Action> {
+    pub fn inspected(&mut self, unread: u32, drawn: u64, sight: Sight, now: Steady) -> Option<Action> {
+        if let Stage::Settling { since: pressed }
+        | Stage::Selecting { pressed, .. }
+        | Stage::Answering { pressed, .. } = self.stage
+        {
+            // A terminal is a moment behind what was written to it.
+            if unread == 0 && now >= pressed.plus(CONVICTION) {
+                self.read.get_or_insert(drawn);
+            }
+            return None;
+        }
         let Stage::Asking { press, tries, .. } = self.stage else { return None };
         let right = match sight {
             Sight::Gone => false,
@@ -291,7 +345,7 @@ impl Dialog {
             Sight::Rows { wanted, selected } => wanted.is_some() && wanted == selected,
         };
         if unread > 0 || !right {
-            return self.look(sight, now);
+            return self.look(sight, drawn, now);
         }
         self.stage = Stage::Answering { pressed: now, tries };
         self.deadline = Some(now.plus(FAREWELL));
@@ -300,6 +354,7 @@ impl Dialog {
 
     fn press(&mut self, press: Press) -> Option<Action> {
         self.keys += 1;
+        self.read = None;
         if self.keys > MAX_KEYS { self.leave(Reason::Stuck) } else { Some(Action::Press(press)) }
     }
 
@@ -317,91 +372,4 @@ impl Dialog {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows(wanted: u16, selected: u16) -> Sight {
-        Sight::Rows { wanted: Some(wanted), selected: Some(selected) }
-    }
-
-    fn play(table: &[(u64, Sight)]) -> Vec<(u64, Action)> {
-        let mut dialog = Dialog::new(Steady(0));
-        let mut act = |at: u64, sight: Sight| match dialog.look(sight, Steady(at))? {
-            Action::Inspect => dialog.inspected(0, sight, Steady(at)),
-            action => Some(action),
-        };
-        table.iter().filter_map(|(at, sight)| act(*at, *sight).map(|action| (*at, action))).collect()
-    }
-
-    #[test]
-    fn nothing_is_pressed_while_an_answer_waits_to_be_read() {
-        let mut dialog = Dialog::new(Steady(0));
-        let (sight, at) = (rows(3, 3), Steady);
-        assert_eq!(dialog.look(sight, at(400)), None);
-        assert_eq!(dialog.look(sight, at(650)), Some(Action::Inspect));
-        // An earlier daemon pressed it, and the program hangs.
-        assert_eq!(dialog.inspected(1, sight, at(651)), None);
-        assert_eq!(dialog.deadline(), Some(at(2_150)));
-        assert_eq!(dialog.look(sight, at(2_150)), Some(Action::Inspect));
-        assert_eq!(dialog.inspected(0, sight, at(2_151)), Some(ENTER));
-        // The next one is not pressed before that one is read either.
-        assert_eq!(dialog.look(sight, at(6_151)), Some(Action::Inspect));
-        assert_eq!(dialog.inspected(1, sight, at(6_152)), None);
-        assert_eq!(dialog.inspected(0, rows(3, 4), at(6_153)), Some(Action::Press(Press::Up)), "it moved");
-        assert_eq!(dialog.look(Sight::Gone, at(6_500)), Some(Action::Answered));
-        assert_eq!(dialog.inspected(0, sight, at(6_501)), None, "late news");
-    }
-
-    const DOWN: Action = Action::Press(Press::Down);
-    const ENTER: Action = Action::Press(Press::Enter);
-
-    #[test]
-    fn the_wanted_row_is_selected_and_seen_before_enter() {
-        let done = play(&[
-            (100, rows(7, 6)),
-            (400, rows(7, 6)),
-            (450, rows(7, 6)),
-            (600, rows(7, 7)),
-            (700, rows(7, 7)),
-            (850, rows(7, 7)),
-            (1_000, Sight::Gone),
-        ]);
-        assert_eq!(done, [(400, DOWN), (850, ENTER), (1_000, Action::Answered)]);
-    }
-
-    #[test]
-    fn a_default_that_is_right_is_still_looked_at() {
-        let done = play(&[(400, rows(3, 3)), (500, rows(3, 3)), (650, rows(3, 3))]);
-        assert_eq!(done, [(650, ENTER)]);
-        let done = play(&[(400, rows(3, 3)), (650, rows(3, 4))]);
-        assert_eq!(done, [(650, Action::Press(Press::Up))], "it moved: it is moved back");
-    }
-
-    #[test]
-    fn a_lost_key_is_repeated_and_a_stuck_selection_left() {
-        let done = play(&[(400, rows(5, 4)), (1_900, rows(5, 4)), (3_400, rows(5, 4)), (4_900, rows(5, 4))]);
-        assert_eq!(done, [(400, DOWN), (1_900, DOWN), (3_400, DOWN), (4_900, Action::Leave(Reason::Stuck))]);
-    }
-
-    #[test]
-    fn a_dialog_without_the_row_is_left() {
-        let nothing = Sight::Rows { wanted: None, selected: Some(3) };
-        let left = (5_400, Action::Leave(Reason::NoSuchRow));
-        assert_eq!(play(&[(400, nothing), (5_399, nothing), (5_400, nothing)]), [left]);
-        let late = [(400, nothing), (3_000, rows(6, 6)), (3_250, rows(6, 6))];
-        assert_eq!(play(&late), [(3_250, ENTER)], "it was drawn late");
-    }
-
-    #[test]
-    fn a_dialog_without_rows_is_answered_by_its_keys() {
-        let answer = Action::Press(Press::Answer);
-        let done =
-            play(&[(400, Sight::Plain), (900, Sight::Plain), (4_400, Sight::Plain), (4_500, Sight::Gone)]);
-        assert_eq!(done, [(400, answer), (4_400, answer), (4_500, Action::Answered)]);
-    }
-
-    #[test]
-    fn a_dialog_that_goes_away_by_itself_was_not_answered() {
-        assert_eq!(play(&[(100, rows(1, 2)), (200, Sight::Gone), (900, rows(1, 2))]), []);
-    }
-}
+mod tests;

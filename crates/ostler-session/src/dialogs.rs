@@ -9,6 +9,7 @@ use ostler_core::{State, Steady};
 use regex::Regex;
 use serde_json::{Value, json};
 
+use crate::Safeguard;
 use crate::change::Change;
 use crate::effect::{Effect, Log, Request};
 use crate::event::Grants;
@@ -19,6 +20,8 @@ use crate::session::{Note, Session};
 #[derive(Debug, Default)]
 pub(crate) struct Dialogs {
     answering: Option<Answering>,
+    /// Output up to here was drawn before this daemon, while keys were typed that it knows nothing of.
+    pub(crate) inherited: Option<u64>,
     /// What the user granted beforehand, as it was found at the last look.
     pub(crate) grants: Grants,
 }
@@ -71,7 +74,7 @@ impl Means {
 }
 
 impl Answering {
-    fn begin(intent: Intent, now: Steady) -> Self {
+    fn begin(intent: Intent, inherited: bool, now: Steady) -> Self {
         let Intent::Answer { means, .. } = &intent else {
             return Self { intent, dialog: Dialog::left(), rows: None };
         };
@@ -81,7 +84,11 @@ impl Answering {
         let rows = means.rows.as_ref().and_then(regexes);
         // Keys are for dialogs without rows. The patterns were checked with the preset.
         let can = rows.is_some() == means.rows.is_some();
-        let dialog = if can { Dialog::new(now) } else { Dialog::left() };
+        let dialog = match can {
+            true if inherited => Dialog::inherited(now),
+            true => Dialog::new(now),
+            false => Dialog::left(),
+        };
         Self { intent, dialog, rows }
     }
 }
@@ -113,6 +120,8 @@ impl Session {
             return;
         }
         let found = self.intent();
+        let inherited = self.dialogs.inherited.is_some_and(|drawn| self.terminal.offset <= drawn)
+            && self.guards(Safeguard::KeysAreAnswers);
         let now = self.now.steady;
         match (&mut self.dialogs.answering, &found) {
             (Some(answering), Some(intent)) if answering.intent == *intent => {}
@@ -120,8 +129,8 @@ impl Session {
             (answering, _) => {
                 // Another dialog, or none: the last one is gone.
                 let before = answering.take();
-                let gone = before.map(|mut before| (before.dialog.look(Sight::Gone, now), before.intent));
-                self.dialogs.answering = found.map(|intent| Answering::begin(intent, now));
+                let gone = before.map(|mut before| (before.dialog.look(Sight::Gone, 0, now), before.intent));
+                self.dialogs.answering = found.map(|intent| Answering::begin(intent, inherited, now));
                 if let Some((Some(Action::Answered), intent)) = gone {
                     self.record_dialog("dialog.answered", json!({ "rule": intent.rule() }));
                 }
@@ -140,12 +149,12 @@ impl Session {
         }
         let Some(mut answering) = self.dialogs.answering.take() else { return };
         let sight = self.dialog_sight(&answering);
-        let action = answering.dialog.look(sight, now);
+        let action = answering.dialog.look(sight, self.drawn(Safeguard::KeysAreAnswers), now);
         self.act_on_dialog(answering, action);
     }
 
     /// The holder told how much of what was typed the program has not read.
-    pub(crate) fn inspected_for_dialog(&mut self, unread: u32) {
+    pub(crate) fn inspected_for_dialog(&mut self, unread: u32, drawn: u64) {
         let Some(mut answering) = self.dialogs.answering.take() else { return };
         if !self.observer.is_current() {
             answering.dialog.ask_again();
@@ -153,8 +162,8 @@ impl Session {
             return;
         }
         let sight = self.dialog_sight(&answering);
-        let unread = if self.guards(crate::Safeguard::UnreadKeysAreAnswers) { unread } else { 0 };
-        let action = answering.dialog.inspected(unread, sight, self.now.steady);
+        let unread = if self.guards(Safeguard::KeysAreAnswers) { unread } else { 0 };
+        let action = answering.dialog.inspected(unread, drawn, sight, self.now.steady);
         self.act_on_dialog(answering, action);
     }
 
@@ -193,7 +202,7 @@ impl Session {
     /// The program has ended: so has its dialog, perhaps by the answer.
     pub(crate) fn end_dialog(&mut self) {
         let Some(mut answering) = self.dialogs.answering.take() else { return };
-        if answering.dialog.look(Sight::Gone, self.now.steady) == Some(Action::Answered)
+        if answering.dialog.look(Sight::Gone, 0, self.now.steady) == Some(Action::Answered)
             && let Intent::Answer { rule, policy, .. } = &answering.intent
         {
             let details = json!({ "rule": rule, "policy": policy, "ended": true });

@@ -121,6 +121,8 @@ impl Session {
     }
 
     fn on_welcome(&mut self, status: &TerminalStatus) {
+        let inherited = if status.keys > 0 { status.written } else { 0 };
+        self.dialogs.inherited.get_or_insert(inherited);
         // A ledger that is ahead of the record has typed messages that the record lost.
         self.resume_deliveries(Some(status.messages), status.keys > 0);
         if self.pid != Some(status.child) {

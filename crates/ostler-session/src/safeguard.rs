@@ -23,8 +23,8 @@ pub(crate) enum Safeguard {
     UnreadIsNotMissing,
     /// What the program has read it need not have done anything about: only what it draws afterwards tells.
     ReadIsNotDone,
-    /// A key that the program has not read is an answer already.
-    UnreadKeysAreAnswers,
+    /// A key that the program has not read, or not looked at, is an answer already.
+    KeysAreAnswers,
     /// What is not on the screen yet proves nothing.
     OldOutputProvesNothing,
     /// What an agent does after somebody else's Enter is no proof for ours.

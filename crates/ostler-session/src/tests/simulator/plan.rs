@@ -8,6 +8,11 @@ use ostler_core::queue::Priority;
 
 use crate::event::Grants;
 
+/// What an empty composer suggests, and a bare Enter submits.
+pub(super) const GHOST: &str = "run-the-tests";
+/// The longest stall of an agent.
+pub(super) const LONG: u64 = 12_000;
+
 /// A day.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -27,8 +32,10 @@ pub(super) struct Plan {
     pub(super) store_trouble: Vec<(u64, u64)>,
     /// The agent neither reads nor draws from here to there.
     pub(super) stalls: Vec<(u64, u64)>,
-    /// The agent stalls for so long after it has read something, once.
-    pub(super) stall_after_read: Option<(u64, u64)>,
+    /// After which of its reads the agent stalls, and for how long, before it looks at what it has read.
+    pub(super) read_stalls: Vec<(u64, u64)>,
+    /// A stalled agent takes what is typed out of its terminal.
+    pub(super) reads_ahead: bool,
     /// The connection to the holder breaks.
     pub(super) breaks: Vec<u64>,
     /// Somebody sets the clock.
@@ -72,7 +79,8 @@ impl Plan {
             kills: Vec::new(),
             store_trouble: Vec::new(),
             stalls: Vec::new(),
-            stall_after_read: None,
+            read_stalls: Vec::new(),
+            reads_ahead: false,
             breaks: Vec::new(),
             clock_jumps: Vec::new(),
             hooks: None,
@@ -97,10 +105,11 @@ impl Plan {
         let slow_echo = flag(&mut rng, 4, format!("--slow-echo {slow}"));
         let swallowed = rng.u64(1..4);
         flag(&mut rng, 5, format!("--swallow-enter {swallowed}"));
+        flag(&mut rng, 3, "--ignore-quietly".into());
         flag(&mut rng, 4, "--collapse-pastes 220".into());
         let burst = rng.u64(20..140);
         flag(&mut rng, 5, format!("--paste-burst {burst}"));
-        flag(&mut rng, 5, "--ghost=run-the-tests".into());
+        flag(&mut rng, 3, format!("--ghost={GHOST}"));
         flag(&mut rng, 6, "--history-echo".into());
         flag(&mut rng, 6, "--trust-dialog".into());
         flag(&mut rng, 8, "--theme-dialog".into());
@@ -126,12 +135,17 @@ impl Plan {
             store_trouble: (0..count(&mut rng, 2)).map(|_| span(&mut rng, 3000)).collect(),
             stalls: (0..if stalls { 2 } else { 0 })
                 .map(|_| {
-                    // What it has read and not shown for seconds would be taken for missing.
-                    let longest = if !slow_echo && rng.u64(0..4) == 0 { 9_000 } else { 2_500 };
+                    let longest = if rng.u64(0..4) == 0 { LONG } else { 2_500 };
                     span(&mut rng, longest)
                 })
                 .collect(),
-            stall_after_read: (stalls && rng.bool()).then(|| (rng.u64(1..8), rng.u64(200..2400))),
+            read_stalls: (0..if stalls { rng.u64(0..4) } else { 0 })
+                .map(|_| {
+                    let longest = if rng.bool() { LONG } else { 2_500 };
+                    (rng.u64(1..9), rng.u64(50..longest))
+                })
+                .collect(),
+            reads_ahead: rng.u64(0..3) == 0,
             breaks: (0..count(&mut rng, 2)).map(|_| rng.u64(0..15_000)).collect(),
             clock_jumps: (0..count(&mut rng, 1))
                 .map(|_| (rng.u64(0..15_000), rng.i64(-7_200_000..7_200_000)))
@@ -157,9 +171,9 @@ fn sends(rng: &mut fastrand::Rng) -> Vec<Sent> {
         at += rng.u64(0..4500);
         let raw = rng.u64(0..8) == 0;
         let word = format!("note{number}{:04x}", rng.u16(..));
-        let deed = match rng.u64(0..12) {
+        let deed = match rng.u64(0..14) {
             0..3 => format!(" !work {}ms", rng.u64(200..2500)),
-            3 => " !permission ls".to_owned(),
+            3 | 12.. => " !permission ls".to_owned(),
             4 => " !question which".to_owned(),
             5 => " !quote".to_owned(),
             6 => format!(" !tool Look {}ms", rng.u64(100..900)),

@@ -6,17 +6,19 @@ use ostler_core::Proof;
 use ostler_core::message::MessageState;
 use ostler_testkit::stand_in::Record;
 
+use super::plan::GHOST;
 use super::world::{Told, World};
-
-/// What an empty composer suggests, and a person's Enter submits.
-const GHOST: &str = "run-the-tests";
 
 /// A person's keys wait for the Enter behind a text, but not for longer than this.
 const STANDS: u64 = 1_000;
 
+/// What an agent draws is on the session's screen and was looked at after this much.
+const FRAME: u64 = 150;
+
 /// Everything that was wrong.
 pub(super) fn complaints(world: &World) -> Vec<String> {
     let mut complaints = world.complaints.clone();
+    complaints.extend(stray_complaints(world));
     let taken: Vec<(u64, &str)> = world
         .agent
         .log
@@ -86,6 +88,18 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
     complaints
 }
 
+/// Keys of a message answer no dialog and submit no suggestion. Only the first Enter behind a text can be too late to be
+/// kept back: a dialog opens while it is on its way.
+fn stray_complaints(world: &World) -> Vec<String> {
+    let strays = world.agent.strays.iter().filter(|stray| {
+        let before = world.writes.iter().rev().find(|(at, _)| *at < stray.typed);
+        let again = before.is_some_and(|(_, text)| text == "\r");
+        let unseen = stray.open_since.is_some_and(|since| stray.typed < since + FRAME);
+        again || !unseen
+    });
+    strays.map(|stray| format!("what was typed at {} {}", stray.typed, stray.what)).collect()
+}
+
 /// Raw bytes are typed once, if it is said that they are, and never twice.
 fn raw_complaints(world: &World) -> Vec<String> {
     let received: String = world
@@ -97,8 +111,7 @@ fn raw_complaints(world: &World) -> Vec<String> {
             _ => None,
         })
         .collect();
-    let unread: Vec<u8> = world.agent.input.iter().copied().collect();
-    let received = received + &unread.escape_ascii().to_string();
+    let received = received + &world.agent.unread().escape_ascii().to_string();
     let raw = world.plan.sends.iter().filter(|sent| sent.terms.raw);
     raw.filter_map(|sent| {
         let count = received.matches(sent.body.trim_end_matches('\x15')).count();

@@ -17,7 +17,7 @@ use ostler_screen::SafeText;
 
 use super::agent::Agent;
 use super::holder::Holder;
-use super::plan::{Plan, Sent};
+use super::plan::{LONG, Plan, Sent};
 use super::store::Store;
 use crate::effect::Lane;
 use crate::event::{Command, Event, StoredBody, TerminalStatus, Ticket};
@@ -134,7 +134,6 @@ pub(super) struct World {
     /// Hook reports that found no daemon.
     spool: Vec<(&'static str, String)>,
     seen_log: usize,
-    reads: u64,
     pub(super) told: Vec<Told>,
     /// Since when there is a dialog on the agent's screen that the session knows of.
     dialog_since: Option<u64>,
@@ -224,7 +223,7 @@ fn profile(hooks: bool, policy: ostler_core::dialog::Policy) -> AgentProfile {
 impl World {
     pub(super) fn new(plan: Plan, sabotage: Option<Sabotage>) -> Self {
         let rng = fastrand::Rng::with_seed(plan.seed ^ 0x5eed);
-        let agent = Agent::new(&plan.agent, SIZE, 0);
+        let agent = Agent::new(&plan, SIZE, 0);
         let mut holder = Holder::default();
         holder.size = SIZE;
         holder.forgets = sabotage == Some(Sabotage::LedgerForgets);
@@ -255,7 +254,6 @@ impl World {
             last_ticket: 0,
             spool: Vec::new(),
             seen_log: 0,
-            reads: 0,
             told: Vec::new(),
             dialog_since: None,
             working_since: None,
@@ -409,7 +407,7 @@ impl World {
     fn heal(&mut self) {
         self.tell("everything heals");
         self.healed = true;
-        self.agent.stalled_until = 0;
+        self.agent.heal();
         self.schedule_agent();
     }
 

@@ -7,6 +7,7 @@ use ostler_core::message::{Message, MessageState};
 use ostler_core::{State, Wall, typing};
 use ostler_screen::{Cursor, Screen, Size};
 
+use super::super::agent::Typed;
 use super::{Arrival, Happening, KNOWN, NOON, SIZE, Sabotage, World};
 use crate::effect::{Effect, Lane, Request};
 use crate::event::{Event, Exit, LastOutput};
@@ -218,7 +219,6 @@ impl World {
                 if lane == Lane::Message {
                     let what = String::from_utf8_lossy(&bytes).into_owned();
                     self.tell(format!("types write {seq}: {}", what.escape_debug()));
-                    self.writes.push((self.now, what));
                     self.check_target(seq);
                 }
                 if lane == Lane::Keys {
@@ -243,7 +243,15 @@ impl World {
     pub(super) fn type_input(&mut self, lane: Lane, epoch: u64, seq: u64, bytes: &[u8]) -> typing::Answer {
         let (typed, answer) = self.holder.accept(lane, epoch, seq, self.agent.ended.is_some());
         if typed {
-            self.agent.input.extend(bytes);
+            let (at, in_hand) = (self.now, self.agent.has_enter_in_hand());
+            self.agent.input.extend(bytes.iter().map(|byte| Typed { lane, at, byte: *byte }));
+            if lane == Lane::Message {
+                if bytes == b"\r" && in_hand {
+                    self.complaints
+                        .push(format!("write {seq} is an Enter before the last one was looked at"));
+                }
+                self.writes.push((at, String::from_utf8_lossy(bytes).into_owned()));
+            }
             self.schedule_agent();
         }
         answer

@@ -4,7 +4,7 @@ use ostler_core::Proof;
 use ostler_core::dialog::Policy;
 use ostler_core::message::Message;
 
-use super::{Happening, Sent, Told, World};
+use super::{Happening, LONG, Sent, Told, World};
 use crate::Session;
 use crate::effect::Answer;
 use crate::event::{Command, Event, Send, Ticket};
@@ -52,16 +52,15 @@ impl World {
         }
         let waited = self.dialog_since.is_some_and(|since| self.now >= since + self.plan.answers_after)
             && self.answered_at.is_none_or(|at| self.now >= at + 6_000)
-            && self.now >= self.agent.stalled_until;
+            && self.now >= self.agent.stalled_until
+            && self.agent.unread().is_empty();
         let alone = self.session.as_ref().is_some_and(|session| !session.is_answering());
         if waited && alone {
             let key = match self.agent.dialog() {
                 Some("permission" | "question") => "1",
-                Some("theme") => "\r",
-                Some("trust") => {
-                    self.hand(Event::Command(Command::Keys(b"\x1b[B".to_vec())));
-                    "\r"
-                }
+                // The arrow first, and Enter when it is seen to have worked: an agent may read both at once.
+                Some("trust") if !self.shows("❯ Yes, I trust") => "\x1b[B",
+                Some("trust" | "theme") => "\r",
                 _ => return,
             };
             self.tell(format!("a person answers with {key:?}"));
@@ -77,9 +76,13 @@ impl World {
         }
     }
 
+    fn shows(&self, text: &str) -> bool {
+        self.session.as_ref().is_some_and(|session| session.screen().text().contains(text))
+    }
+
     /// Answers come from people, or from the policy.
     pub(super) fn answered_by(&mut self, kind: &str, choice: &str) {
-        let by_person = self.answered_at.is_some_and(|at| self.now < at + 12_000);
+        let by_person = self.answered_at.is_some_and(|at| self.now < at + 12_000 + LONG);
         let allowed = self.plan.policy == Policy::Allow && kind != "question"
             || kind == "trust" && self.plan.grants.folder;
         let wanted = match kind {
@@ -87,7 +90,9 @@ impl World {
             "theme" => "Light mode",
             _ => "Yes",
         };
-        let meant = by_person || (allowed && choice == wanted);
+        let by_message = self.agent.strays.last().is_some_and(|stray| stray.at == self.now);
+        // Keys of messages have a verdict of their own.
+        let meant = by_person || by_message || (allowed && choice == wanted);
         if !meant && self.plan.keys.is_empty() {
             self.complaints.push(format!("the {kind} dialog was answered with {choice:?} by nobody"));
         }

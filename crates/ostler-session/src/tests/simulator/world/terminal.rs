@@ -20,16 +20,7 @@ impl World {
         if let Some((_, to)) = stall.filter(|_| !self.healed) {
             self.agent.stalled_until = self.agent.stalled_until.max(to);
         }
-        let reads = !self.agent.input.is_empty() && now >= self.agent.stalled_until;
         let output = self.agent.wake(now);
-        self.reads += u64::from(reads);
-        if let Some((at, long)) = self.plan.stall_after_read
-            && reads
-            && self.reads == at
-        {
-            // It has read, and what it makes of it is seen later.
-            self.agent.stalled_until = now + long;
-        }
         self.emit(&output);
         self.heed_log();
         self.schedule_agent();
