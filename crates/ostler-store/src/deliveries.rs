@@ -54,9 +54,17 @@ impl Store {
                 .execute(params![session, seq.cast_signed(), message, write, at.0.cast_signed(), echoes])?;
             let (attempts, enters) = (matches!(write, "raw" | "body"), write == "enter");
             let sql = "UPDATE messages SET attempts = attempts + ?3, enters = CASE WHEN ?4 THEN enters + 1 \
-                       WHEN ?3 THEN 0 ELSE enters END, mark = coalesce(?5, mark) WHERE session = ?1 AND id = ?2";
+                       WHEN ?3 THEN 0 ELSE enters END, mark = coalesce(?5, mark) WHERE session = ?1 AND id = ?2 \
+                       RETURNING enters";
             if fresh > 0 {
-                transaction.prepare_cached(sql)?.execute(params![session, message, attempts, enters, mark])?;
+                let count: Option<u32> = transaction
+                    .prepare_cached(sql)?
+                    .query_row(params![session, message, attempts, enters, mark], |row| row.get(0))
+                    .optional()?;
+                if let Some(count) = count.filter(|_| enters) {
+                    let details = json!({ "id": message, "count": count });
+                    tell(transaction, session, "message.entered", details, at)?;
+                }
             }
             if write == "body" && fresh > 0 {
                 counts::given(transaction, session, message, at)?;

@@ -149,6 +149,22 @@ fn a_message_is_one_whatever_is_repeated() {
 }
 
 #[test]
+fn every_enter_is_an_event_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("db")).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    store.add_message(&message("m", 1, "hi")).unwrap();
+    // The second one under the same number is one that an earlier daemon did not get through.
+    for (write, seq) in [("body", 2), ("enter", 3), ("enter", 3), ("enter", 4), ("body", 5), ("enter", 6)] {
+        store.begin_write("s", "m", &intent(write, seq), Wall(seq)).unwrap();
+    }
+    let events = store.events(None, 0, 100).unwrap();
+    let entered = events.iter().filter(|event| event.event == "message.entered");
+    let counts: Vec<_> = entered.map(|event| (event.at, event.details["count"].as_u64().unwrap())).collect();
+    assert_eq!(counts, [(Wall(3), 1), (Wall(4), 2), (Wall(6), 1)]);
+}
+
+#[test]
 fn every_write_is_known_before_and_after() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(&dir.path().join("db")).unwrap();
