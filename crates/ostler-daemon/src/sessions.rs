@@ -81,7 +81,7 @@ impl Sessions {
         let wanted = id.to_owned();
         match self.store().run(move |store| store.session(&wanted)).await {
             Ok(Some(record)) if record.ending.is_none() && record.process == process => {
-                drop(self.spawn_actor(record, Origin::Recovered))
+                drop(self.spawn_actor(record, Origin::Recovered));
             }
             Ok(_) => {}
             Err(error) => tracing::error!(session = id, %error, "the session is left alone"),

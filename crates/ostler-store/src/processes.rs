@@ -64,13 +64,13 @@ impl Store {
             if transaction.execute(archive, params![process.session, process.number])? == 0 {
                 return Ok(false);
             }
-            let begin = "UPDATE sessions SET process = ?2, dir = ?3, agent_version = ?4, cols = ?5, rows = ?6,
+            let update = "UPDATE sessions SET process = ?2, dir = ?3, agent_version = ?4, cols = ?5, rows = ?6,
                         memory = ?7, began_ms = ?8, resumed_by = ?9, pid = NULL, stop_requested = 0, ending = NULL,
                         status = NULL, signal = NULL, reason = NULL, ended_ms = NULL, output = 0, cpu_us = 0,
                         max_rss_kib = 0
                  WHERE id = ?1";
             let begun = transaction.execute(
-                begin,
+                update,
                 params![
                     process.session,
                     process.number,

@@ -40,8 +40,9 @@ impl Run {
             let evidence = turn.stop.as_ref().and_then(Stop::evidence);
             evidence.and_then(|(evidence, _)| evidence.reason()) == Some(Reason::Crash)
         };
-        let crashes = self.attempts.iter().flat_map(|attempt| &attempt.turns).filter(crashed).count();
-        let again = u32::try_from(crashes).is_ok_and(|crashes| crashes < self.policy.max_attempts);
+        let turns = self.attempts.iter().flat_map(|attempt| &attempt.turns);
+        let times = u32::try_from(turns.filter(crashed).count()).unwrap_or(u32::MAX);
+        let again = times < self.policy.max_attempts;
         reason.passes() || (reason == Reason::Crash && again)
     }
 
