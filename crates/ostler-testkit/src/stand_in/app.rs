@@ -43,6 +43,9 @@ pub(super) enum Block {
     Error(String),
 }
 
+/// How long it says that it ignored a key.
+const REFUSAL: Duration = Duration::from_secs(5);
+
 /// How long a lie is kept up.
 const LIE: Duration = Duration::from_secs(3);
 
@@ -64,8 +67,8 @@ pub struct App {
     pub(super) received: u64,
     pub(super) last_text: Option<Duration>,
     pub(super) enters_to_swallow: u32,
-    /// Until when it says that a key was ignored.
-    pub(super) refusing: Option<Duration>,
+    /// When it ignored a key, as long as it says so.
+    pub(super) refused: Option<Duration>,
     /// Whether a permission was given for good.
     pub(super) always_allowed: bool,
     /// Whether program status may be reported.
@@ -99,7 +102,7 @@ impl App {
             received: 0,
             last_text: None,
             enters_to_swallow: options.input.swallow_enter,
-            refusing: None,
+            refused: None,
             always_allowed: false,
             status_on: options.look.status == Some(StatusMode::Always),
             playbook,
@@ -154,7 +157,10 @@ impl App {
             Phase::Lying { since } => Some(signals::next_spin(*since, self.now).min(*since + LIE)),
         };
         let echo = self.composer.deadline(self.now);
-        let hints = [self.refusing, self.is_loading().then_some(self.options.startup.swallow_early)];
+        let hints = [
+            self.refused.map(|at| at + Duration::from_secs(self.now.saturating_sub(at).as_secs() + 1)),
+            self.is_loading().then_some(self.options.startup.swallow_early),
+        ];
         [phase, echo, self.escape_due, self.exit_armed, self.options.process.die_after]
             .into_iter()
             .chain(hints)
@@ -191,7 +197,7 @@ impl App {
             self.die();
         }
         self.exit_armed = self.exit_armed.filter(|&until| self.now < until);
-        self.refusing = self.refusing.filter(|&until| self.now < until);
+        self.refused = self.refused.filter(|&at| self.now < at + REFUSAL);
         match self.phase {
             Phase::Blank { until } if self.now >= until => self.greet(),
             Phase::Lying { since } if self.now >= since + LIE => {

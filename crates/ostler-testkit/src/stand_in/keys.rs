@@ -17,9 +17,6 @@ const ESCAPE_WAIT: Duration = Duration::from_millis(50);
 /// How long a first Ctrl-C waits for the second.
 const EXIT_WAIT: Duration = Duration::from_secs(2);
 
-/// How long it says that a key was ignored.
-const REFUSAL: Duration = Duration::from_millis(600);
-
 impl App {
     /// Takes one read: keys in one read belong to one frame.
     pub(super) fn read(&mut self, bytes: &[u8]) {
@@ -214,9 +211,9 @@ impl App {
         self.log(Record::Answered { kind: menu.kind.name(), choice: menu.kind.rows()[row] });
     }
 
-    /// Says for a moment that a key is ignored.
+    /// Says for some seconds that a key is ignored, and how long ago that was.
     fn refuse(&mut self) {
-        self.refusing = Some(self.now + REFUSAL).filter(|_| !self.options.input.ignore_quietly);
+        self.refused = Some(self.now).filter(|_| !self.options.input.ignore_quietly);
     }
 
     fn swallow(&mut self, key: &Key) {

@@ -128,7 +128,7 @@ pub struct Input {
     /// Ignore the first N Enters at the composer
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub swallow_enter: u32,
-    /// Draw nothing for keys that are ignored; without it a hint says so for a moment
+    /// Draw nothing for keys that are ignored; without it a hint says so for five seconds
     #[arg(long)]
     pub ignore_quietly: bool,
     /// Show typed text only after a delay

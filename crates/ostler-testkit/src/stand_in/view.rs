@@ -60,13 +60,15 @@ fn body(app: &App, frame: &mut Frame, cols: usize, size: Size, busy: Option<Dura
     }
     composer(app, frame, cols, size);
     let hint = match (app.exit_armed, busy) {
-        (Some(_), _) => "  Press Ctrl-C again to exit",
-        _ if app.refusing.is_some() => "  Not yet, try again",
-        (None, Some(_)) => "  esc to interrupt",
-        (None, None) if app.is_loading() => "  Loading",
-        (None, None) => "  ? for shortcuts",
+        (Some(_), _) => "  Press Ctrl-C again to exit".into(),
+        (None, Some(_)) => "  esc to interrupt".into(),
+        (None, None) => match app.refused {
+            Some(at) => format!("  Not yet, try again ({} s ago)", app.now.saturating_sub(at).as_secs()),
+            None if app.is_loading() => "  Loading".into(),
+            None => "  ? for shortcuts".into(),
+        },
     };
-    frame.rows.push(dim(hint));
+    frame.rows.push(dim(&hint));
 }
 
 fn spinner(since: Duration, now: Duration) -> Row {
