@@ -33,7 +33,7 @@ mod terms;
 
 pub use gate::{Shut, Situation};
 pub use policy::Policy;
-pub use terms::{Action, Because, Event, Mode, Sight, Up, View, Witness, Write};
+pub use terms::{Action, Because, Event, Mode, Shape, Sight, Up, View, Witness, Write};
 
 use self::policy::backoff;
 use self::reading::Reading;

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ostler_agents::{Body, Composer, Prompt, Reader, WhileWorking};
 use ostler_core::State;
-use ostler_core::delivery::{Because, Mode, Shut, Sight, Situation, View};
+use ostler_core::delivery::{Because, Mode, Shape, Shut, Sight, Situation, View};
 use ostler_core::message::Message;
+use ostler_screen::Screen;
 
 use crate::Safeguard;
 use crate::effect::MessageView;
@@ -98,6 +99,8 @@ impl Session {
         let detector = self.observer.detector();
         let busy = matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && detector.shows_work();
         let began = |entered| detector.went_to_work_since(entered, self.now.steady).is_some();
+        let overtyped = open.delivery.is_confirming()
+            && open.entered.is_none_or(|entered| self.human.has_typed_since(entered));
         let before = if self.guards(Safeguard::OldEchoesDoNotCount) { open.echoes } else { 0 };
         Some(View {
             situation,
@@ -113,7 +116,7 @@ impl Session {
             taken: self.outbox.taken,
             changed: self.changed,
             drawn: self.drawn(Safeguard::ReadIsNotDone),
-            composer_rows: composer.map(|composer| composer.rows.len()),
+            shape: composer.filter(|_| !overtyped).map(|composer| shape(screen, composer)),
             current: self.observer.is_current(),
         })
     }
@@ -239,4 +242,12 @@ impl Session {
         let behind = || (first.is_some() || self.outbox.has_given()).then_some("another message goes first");
         shut.map(Shut::as_str).or_else(behind)
     }
+}
+
+fn shape(screen: &Screen, composer: &Composer) -> Shape {
+    let mut last = String::new();
+    if let Ok(row) = u16::try_from(composer.rows.end.saturating_sub(1)) {
+        screen.read_row(row, &mut last);
+    }
+    Shape { rows: composer.rows.len(), ends_blank: !last.contains(char::is_alphanumeric) }
 }

@@ -49,6 +49,10 @@ impl HumanInput {
         self.raw = Some(now);
     }
 
+    pub(crate) fn has_typed_since(&self, moment: Steady) -> bool {
+        self.touched.max(self.raw).is_some_and(|at| at >= moment)
+    }
+
     pub(crate) fn has_touched(&self) -> bool {
         self.touched.is_some()
     }

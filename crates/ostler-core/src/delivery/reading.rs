@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Action, Delivery, Event, Shut, Sight, Stage, View};
+use super::{Action, Delivery, Event, Shape, Shut, Sight, Stage, View};
 use crate::Steady;
 
 /// What the agent is known to have done since the last write.
@@ -21,8 +21,8 @@ pub(super) struct Reading {
     /// When bytes were last typed as they are, and whether that was behind the last write.
     raw: Option<Steady>,
     overtyped: bool,
-    /// How many rows the composer had when Enter was pressed.
-    rows: Option<usize>,
+    /// The shape of the composer when Enter was pressed.
+    shape: Option<Shape>,
 }
 
 impl Reading {
@@ -57,7 +57,7 @@ impl Reading {
 
     /// Enter is about to be pressed.
     pub(super) fn enter(&mut self, view: &View) {
-        self.rows = view.composer_rows.filter(|_| view.sight == Sight::Ours && !view.touched);
+        self.shape = view.shape.filter(|_| view.sight == Sight::Ours);
     }
 }
 
@@ -67,7 +67,7 @@ impl Delivery {
         let reading = &mut self.reading;
         match event {
             // What a key makes of the composer is held against how it was before.
-            Event::Typed => *reading = Reading { rows: reading.rows, raw: view.raw, ..Reading::default() },
+            Event::Typed => *reading = Reading { shape: reading.shape, raw: view.raw, ..Reading::default() },
             Event::Inspected { .. } => reading.asking = false,
             _ => {}
         }
@@ -100,9 +100,9 @@ impl Delivery {
                 reading.read.get_or_insert((now, view.drawn));
             }
         }
-        let more = view.composer_rows.zip(reading.rows).is_some_and(|(rows, before)| rows > before);
-        // Only our Enter can have made the composer grow: it became a line break.
-        if confirming && view.current && view.sight == Sight::Ours && more && !view.touched {
+        let broken = view.shape.zip(reading.shape).is_some_and(|(shape, before)| shape.is_broken(before));
+        // Nobody else typed: our Enter became a line break.
+        if confirming && view.current && view.sight == Sight::Ours && broken {
             reading.read.get_or_insert((now, view.drawn));
             reading.drawn.get_or_insert(now);
         }

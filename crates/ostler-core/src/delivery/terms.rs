@@ -57,6 +57,22 @@ pub enum Sight {
     Foreign,
 }
 
+/// What of a composer shows that a line break came behind its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// How many rows it has.
+    pub rows: usize,
+    /// Nothing is written in the last one.
+    pub ends_blank: bool,
+}
+
+impl Shape {
+    /// Whether a line break came since it had another shape. One that cannot grow any more scrolls.
+    pub(super) fn is_broken(self, before: Self) -> bool {
+        self.rows > before.rows || (self.ends_blank && !before.ends_blank)
+    }
+}
+
 /// Everything that can be seen at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
@@ -85,8 +101,8 @@ pub struct View {
     pub changed: Steady,
     /// How many bytes the program had written when it looked like this.
     pub drawn: u64,
-    /// How many rows its composer has, if it is seen.
-    pub composer_rows: Option<usize>,
+    /// The shape of its composer, if that is seen and nobody else typed since this message's Enter.
+    pub shape: Option<Shape>,
     /// What the screen says was read from it as it is now, not in the middle of a frame.
     pub current: bool,
 }

@@ -34,7 +34,7 @@ fn view(state: State, sight: Sight) -> View {
         taken: false,
         changed: Steady(0),
         drawn: 0,
-        composer_rows: None,
+        shape: None,
         current: true,
     }
 }

@@ -86,16 +86,21 @@ fn an_enter_that_was_ignored_is_pressed_again() {
 
 #[test]
 fn an_enter_that_became_a_line_break_is_pressed_again() {
-    let one = |rows| View { composer_rows: Some(rows), ..view(State::Idle, Sight::Ours) };
+    let shaped =
+        |rows, ends_blank| View { shape: Some(Shape { rows, ends_blank }), ..view(State::Idle, Sight::Ours) };
+    let one = shaped(1, false);
     let mut delivery = written();
-    let typed = [(60, Event::Looked, one(1)), (160, Event::Looked, one(1)), (210, Event::Typed, one(1))];
+    let typed = [(60, Event::Looked, one), (160, Event::Looked, one), (210, Event::Typed, one)];
     let _ = play(&mut delivery, &typed);
-    // It grows at once, before anybody could have asked whether the Enter was read.
-    let done = play(&mut delivery.clone(), &[(220, Event::Looked, one(2)), (2_220, Event::Looked, one(2))]);
-    assert_eq!(done, [(2_220, Action::Type(Write::Enter))]);
-    // A person may have made it grow.
-    let touched = View { touched: true, ..one(2) };
-    let done = play(&mut delivery, &[(220, Event::Looked, touched), (2_220, Event::Looked, touched)]);
+    // It grows at once, before anybody could have asked whether the Enter was read; or it scrolls.
+    for broken in [shaped(2, true), shaped(1, true)] {
+        let done =
+            play(&mut delivery.clone(), &[(220, Event::Looked, broken), (2_220, Event::Looked, broken)]);
+        assert_eq!(done, [(2_220, Action::Type(Write::Enter))]);
+    }
+    // Somebody else may have made it grow.
+    let unknown = View { shape: None, ..one };
+    let done = play(&mut delivery, &[(220, Event::Looked, unknown), (2_220, Event::Looked, unknown)]);
     assert_eq!(done, [(2_220, Action::Inspect)]);
 }
 
