@@ -13,9 +13,13 @@
 //! agent is finished where there are none. A command of its that fails counts as a check that fails; those that pass
 //! are recorded and make nothing done that is not. Criteria that nobody can verify leave the run as it is without them.
 //!
-//! Everything is bounded: attempts, prompts, changes of provider, waiting, time and tokens. Two things end a run
-//! sooner: the same first error three times in a row (a helper is asked once; what its commands find earns another attempt), and an attempt that
-//! changed nothing and failed as the one before it, for the same prompt would be given again.
+//! Everything is bounded: attempts, prompts, changes of provider, waiting, time and tokens. Three things end a run
+//! sooner: three attempts in a row that fail in the same way (a helper is asked once; what its commands find earns another
+//! attempt), an attempt that changed nothing and failed as the one before it, for the same prompt would be given again, and
+//! a check that cannot be run. Failures are compared without times, numbers and directories (`same_failure.rs`).
+//!
+//! A run that waits for a provider looks again when a breaker closes. A crash of the only agent is waited for too, as often
+//! as the task may be attempted.
 //!
 //! # The shell's part
 //!
