@@ -145,7 +145,7 @@ fn a_program_that_ends_is_told_with_its_last_screen() {
         1,
         &["the message was not delivered: the program has ended", "the session is exited", "Working…"],
     );
-    lab.send("a", "too late", &[]).fails(1, &["has ended", "ostler start"]);
+    lab.send("a", "too late", &[]).fails(1, &["has ended", "ostler resume a"]);
     assert_eq!(lab.taken("a"), ["!work 4s !exit 3"]);
 }
 
