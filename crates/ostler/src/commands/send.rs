@@ -134,7 +134,9 @@ fn after(message: &MessageInfo, state: Option<State>) -> String {
     let id = &message.id;
     if state == Some(State::Exited) {
         return format!(
-            "ostler start begins a new session to send it to; ostler messages drop {id} forgets this one"
+            "`ostler resume {}` runs the program again, and then `ostler messages retry {id}` sends it; `ostler messages drop \
+             {id}` forgets it",
+            message.session
         );
     }
     let doubt = if message.state == "uncertain" { ", and may say it twice" } else { "" };
