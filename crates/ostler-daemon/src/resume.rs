@@ -7,11 +7,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ostler_agents::{Preset, SessionSpec};
 use ostler_protocol::{Code, ErrorKind, OsText, Problem, ResumeRequest, SessionInfo};
 use ostler_session::Carried;
 use ostler_store::{NewProcess, Session};
 
-use crate::session::store_problem;
+use crate::session::{Command, store_problem};
 use crate::sessions::Found;
 use crate::starter::{Asked, Inherited, Starter};
 use crate::{clock, survivors};
@@ -38,7 +39,9 @@ impl Starter {
         let carried = session.memory.as_deref().and_then(Carried::read);
         let known = carried.as_ref().and_then(|carried| carried.conversation.clone());
         let resume = located.reachable().map(|agent| &*agent.preset.session.resume);
-        let resume = resume.filter(|words| !words.is_empty() && !request.fresh).zip(known);
+        let says_which =
+            located.reachable().is_some_and(|agent| names_conversation(&agent.preset, &asked.args));
+        let resume = resume.filter(|words| !words.is_empty() && !request.fresh && !says_which).zip(known);
         let mut args: Vec<OsString> = match &resume {
             Some((words, id)) => words.iter().map(|word| word.replace("{id}", id).into()).collect(),
             None => Vec::new(),
@@ -73,7 +76,9 @@ impl Starter {
                 if record.resumed_by.as_deref() == Some(&request.id) {
                     return Ok(record);
                 }
-                if record.ending.is_none() {
+                // Asked when it has found its holder, or found that there is none: the record may be of before a crash.
+                let runs_on = handle.ask(Command::Info).await.is_ok_and(|info| info.exit.is_none());
+                if runs_on {
                     return Err(runs(&record));
                 }
                 // It has ended, and its actor sees to the rest.
@@ -85,6 +90,10 @@ impl Starter {
             }
             Found::Ended(session) => session.start.id,
         };
+        if self.sessions.is_being_stopped(&id) {
+            let message = format!("session {:?} is being stopped", request.name);
+            return Err(Problem::new(ErrorKind::Conflict, message).hint("try again in a moment"));
+        }
         let session = self.sessions.existing_record(&id).await?;
         if session.ending.is_none() && session.resumed_by.as_deref() != Some(&request.id) {
             return Err(runs(&session));
@@ -119,6 +128,20 @@ impl Starter {
                 .about("session", id)),
         }
     }
+}
+
+/// Whether the user's own arguments say which conversation it is: they are not contradicted.
+fn names_conversation(preset: &Preset, args: &[OsText]) -> bool {
+    let SessionSpec { id, resume, latest, fork, .. } = &preset.session;
+    let words: Vec<&str> = [id, resume, latest, fork]
+        .into_iter()
+        .filter_map(|words| words.first())
+        .map(String::as_str)
+        .collect();
+    args.iter().map(OsText::lossy).any(|arg| {
+        let name = arg.split_once('=').map_or(arg.as_str(), |(name, _)| name);
+        words.contains(&name)
+    })
 }
 
 fn runs(session: &Session) -> Problem {

@@ -1,5 +1,6 @@
 //! All sessions: their actors, and finding the one that a user means.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ostler_protocol::{Code, ErrorKind, Problem, SessionInfo};
@@ -10,11 +11,33 @@ use crate::session::{Actor, Handles, Origin, Services, SessionHandle, ended_info
 /// Pause before a failed actor is replaced, so that a defect that strikes at once does not spin.
 const AFTER_A_DEFECT: Duration = Duration::from_secs(1);
 
+/// How often a session that is being started or taken up is looked for, and how long between the looks.
+const LOOKS: u32 = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
 /// All sessions.
 #[derive(Debug, Clone)]
 pub(crate) struct Sessions {
     /// What each actor gets.
     services: Services,
+    /// Ids of those whose processes are being ended: each gets no other process meanwhile.
+    stopping: Arc<Mutex<Vec<String>>>,
+}
+
+/// Says that a session's processes are being ended, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Stopping {
+    stopping: Arc<Mutex<Vec<String>>>,
+    id: String,
+}
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        let mut stopping = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = stopping.iter().position(|id| *id == self.id) {
+            stopping.swap_remove(at);
+        }
+    }
 }
 
 /// A session that a user named.
@@ -28,6 +51,14 @@ pub(crate) enum Found {
 
 impl Found {
     /// The id of the session.
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Live(handle) => &handle.id,
+            Self::Ended(session) => &session.start.id,
+        }
+    }
+
+    /// The id of the session.
     pub(crate) fn into_id(self) -> String {
         match self {
             Self::Live(handle) => handle.id,
@@ -38,7 +69,7 @@ impl Found {
 
 impl Sessions {
     pub(crate) fn new(services: Services) -> Self {
-        Self { services }
+        Self { services, stopping: Arc::default() }
     }
 
     fn handles(&self) -> &Handles {
@@ -88,8 +119,32 @@ impl Sessions {
         }
     }
 
-    /// Finds the session a user means by a name or an id.
+    /// Notes that a session's processes are being ended.
+    pub(crate) fn stopping(&self, id: &str) -> Stopping {
+        let stopping = self.stopping.clone();
+        stopping.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_owned());
+        Stopping { stopping, id: id.to_owned() }
+    }
+
+    /// Whether a session's processes are being ended.
+    pub(crate) fn is_being_stopped(&self, id: &str) -> bool {
+        self.stopping.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|stopping| stopping == id)
+    }
+
+    /// Finds the session a user means by a name or an id. One that is being started or taken up is waited for.
     pub(crate) async fn find(&self, name: &str) -> Result<Found, Problem> {
+        for _ in 0..LOOKS {
+            match self.find_now(name).await {
+                Err(problem) if problem.code == Code::SessionRecovering => {
+                    tokio::time::sleep(BETWEEN_LOOKS).await;
+                }
+                found => return found,
+            }
+        }
+        self.find_now(name).await
+    }
+
+    async fn find_now(&self, name: &str) -> Result<Found, Problem> {
         if let Some(handle) = self.handles().named(name) {
             return Ok(Found::Live(handle));
         }

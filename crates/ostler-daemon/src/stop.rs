@@ -14,7 +14,10 @@ const HOLDERS_TIME: Duration = Duration::from_secs(5);
 
 /// Ends the whole process tree of a session and returns what became of it.
 pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
-    let id = match sessions.find(name).await? {
+    let found = sessions.find(name).await?;
+    // What is left of it is known by a mark that its next process would bear, too: nobody gives it one meanwhile.
+    let _stopping = sessions.stopping(found.id());
+    let (id, had_ended) = match found {
         Found::Live(handle) => {
             let (done, stopped) = oneshot::channel();
             if handle.tell(Command::Stop { grace_ms, done }).await.is_ok() {
@@ -25,10 +28,18 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
                     survivors::end(&handle.id, Duration::ZERO).await;
                 }
             }
-            handle.id
+            (handle.id, false)
         }
-        Found::Ended(session) => session.start.id,
+        Found::Ended(session) => (session.start.id, true),
     };
+    let resumed = had_ended && sessions.record(&id).await?.is_some_and(|session| session.ending.is_none());
+    if resumed
+        && let Some(handle) = sessions.get(&id)
+        && let Ok(info) = handle.ask(Command::Info).await
+    {
+        // What was to be stopped has ended, and somebody wants the next process.
+        return Ok(info);
+    }
     if let Some(handle) = sessions.get(&id)
         && let Ok(info) = handle.ask(Command::Info).await
         && info.exit.is_some()

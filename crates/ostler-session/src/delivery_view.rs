@@ -68,9 +68,10 @@ impl Session {
         unsure.is_some_and(|before| Prompt::at_cursor(&self.terminal.screen) != *before)
     }
 
-    /// How much the program had drawn when it looked as it does now.
+    /// How much the program had written when its screen came to show what it shows now. A title, a bell, a cursor that blinks
+    /// or a frame like the last one say nothing of what it has done about a key.
     pub(crate) fn drawn(&self, safeguard: Safeguard) -> u64 {
-        if self.guards(safeguard) { self.terminal.offset } else { u64::MAX }
+        if self.guards(safeguard) { self.terminal.drawn } else { u64::MAX }
     }
 
     /// What can be seen of a message now.

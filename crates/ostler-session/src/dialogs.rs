@@ -120,7 +120,7 @@ impl Session {
             return;
         }
         let found = self.intent();
-        let inherited = self.dialogs.inherited.is_some_and(|drawn| self.terminal.offset <= drawn)
+        let inherited = self.dialogs.inherited.is_some_and(|drawn| self.terminal.drawn <= drawn)
             && self.guards(Safeguard::KeysAreAnswers);
         let now = self.now.steady;
         match (&mut self.dialogs.answering, &found) {

@@ -78,6 +78,9 @@ impl Session {
         let before = self.observer.detector().verdict().state;
         let actions = step(&mut self.observer, &mut self.terminal.screen, self.now.steady);
         self.outbox.composer_seen |= self.observer.composer().is_some();
+        if self.observer.is_current() {
+            self.terminal.complete_frame();
+        }
         self.note(Note::Detected { actions, before });
     }
 

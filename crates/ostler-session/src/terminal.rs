@@ -45,6 +45,11 @@ pub(crate) struct Terminal {
     pub(crate) screen: Screen,
     /// Output up to here is on the screen.
     pub(crate) offset: u64,
+    /// Output up to here was on the screen when a complete frame of it last showed something else than the one before.
+    pub(crate) drawn: u64,
+    /// What that frame shows, and how much was on the screen when the last one was complete.
+    frame: u64,
+    framed: u64,
     /// Output that was gone before it could be read.
     pub(crate) missing: u64,
     /// What the program last said of itself.
@@ -65,6 +70,9 @@ impl Terminal {
         Self {
             screen: Screen::new(size, 0),
             offset: 0,
+            drawn: 0,
+            frame: 0,
+            framed: 0,
             missing: 0,
             claims: None,
             catching_up: None,
@@ -143,6 +151,19 @@ impl Terminal {
             _ => true,
         });
         (owed, signals)
+    }
+
+    /// A frame is complete: notes whether it shows something else than the one before.
+    pub(crate) fn complete_frame(&mut self) {
+        if std::mem::replace(&mut self.framed, self.offset) == self.offset {
+            return;
+        }
+        let mut hasher = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(&self.screen.text(), &mut hasher);
+        let frame = std::hash::Hasher::finish(&hasher);
+        if frame != self.frame {
+            (self.frame, self.drawn) = (frame, self.offset);
+        }
     }
 
     /// Some output is gone for good: what the screen shows no longer follows from what comes. `modes` are sequences

@@ -190,11 +190,11 @@ fn without_checks_it_is_finished_and_not_done() {
 #[test]
 fn checks_that_fail_make_another_attempt_that_is_told_so() {
     let play = Play::new(Policy::default()).go(&FIRST).go(&[
-        Fails("E1"),
+        Fails("the first"),
         Submitted,
         IDLE,
         Tree(&["y"]),
-        Fails("E2"),
+        Fails("the second"),
     ]);
     assert_eq!(
         play.said[6..],
@@ -208,20 +208,21 @@ fn checks_that_fail_make_another_attempt_that_is_told_so() {
     assert_eq!(act.attempt, 3);
     assert_eq!(
         context.text,
-        "--- RETRY CONTEXT ---\nAttempt #3 - Previous validation failures:\n- E2\nAlready created: x, y\n\
+        "--- RETRY CONTEXT ---\nAttempt #3 - Previous validation failures:\n- the second\nAlready created: x, y\n\
          Focus on fixing validation failures listed above.\n--- END CONTEXT ---\n\n"
     );
-    let play = play.go(&[Submitted, IDLE, Tree(&["z"]), Fails("E3")]);
+    let play = play.go(&[Submitted, IDLE, Tree(&["z"]), Fails("the third")]);
     assert_eq!(play.why(), Some(GiveUp::Attempts));
     assert_eq!(play.run.attempts().len(), 3);
 }
 
 #[test]
 fn a_new_agent_can_be_wanted_for_every_attempt() {
-    let play = Play::new(Policy { fresh_agent: true, ..Policy::default() }).go(&FIRST).go(&[Fails("E1")]);
+    let play =
+        Play::new(Policy { fresh_agent: true, ..Policy::default() }).go(&FIRST).go(&[Fails("the first")]);
     assert_eq!(play.said[6..], ["stop", "choose -"]);
     // And is needed if the last one is gone.
-    let play = Play::new(Policy::default()).go(&FIRST).go(&[CRASH, Fails("E1")]);
+    let play = Play::new(Policy::default()).go(&FIRST).go(&[CRASH, Fails("the first")]);
     assert_eq!(play.said[6..], ["choose -"]);
     let play = play.go(&[Chosen("a"), Ready]);
     assert_eq!(play.said.last().unwrap(), "deliver retry");

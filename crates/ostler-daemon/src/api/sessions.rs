@@ -88,13 +88,13 @@ pub(crate) async fn wait(
     name: &str,
     states: &[State],
 ) -> Result<SessionInfo, Problem> {
-    let handle = match sessions.find(name).await? {
+    let mut handle = match sessions.find(name).await? {
         Found::Live(handle) => handle,
         Found::Ended(session) => return Ok(ended_info(&session)),
     };
-    let mut state = handle.state.clone();
     let wanted = |state: State| states.contains(&state) || state == State::Exited;
     loop {
+        let mut state = handle.state.clone();
         // An actor that ends drops its side, and an ended session is no longer waited for.
         let ended = state.wait_for(|state| wanted(*state)).await.is_err();
         let found = status(sessions, store, &handle.id).await;
@@ -102,6 +102,12 @@ pub(crate) async fn wait(
         if ended || found.as_ref().map_or(true, |info| wanted(info.state)) {
             return found;
         }
-        let _ = state.changed().await;
+        if state.changed().await.is_err() {
+            // It was resumed, and has another actor.
+            handle = match sessions.find(&handle.id).await? {
+                Found::Live(handle) => handle,
+                Found::Ended(session) => return Ok(ended_info(&session)),
+            };
+        }
     }
 }

@@ -55,7 +55,7 @@ fn report(session: &SessionInfo, goes_on: bool, fresh: bool) -> Result<(), Comma
     }
     let list = Request::Messages { name: Some(session.id.clone()), all: false };
     let Response::Messages { messages } = client::call(&list)? else { return Err(super::unexpected()) };
-    let given_up = messages.iter().filter(|message| message.failure.is_some()).count();
+    let given_up = messages.iter().filter(|message| message.state == "failed").count();
     if given_up > 0 {
         let (noun, pronoun) = if given_up == 1 { ("message", "it") } else { ("messages", "each") };
         agents::tell(&format!(

@@ -149,3 +149,37 @@ fn a_session_whose_agent_outlived_its_terminal_is_not_run_twice() {
     assert_eq!(resumed["process"], 2);
     assert_ne!(resumed["pid"], started["pid"]);
 }
+
+#[test]
+fn a_session_that_died_with_its_daemon_is_resumed_at_once() {
+    let home = TestHome::new();
+    home.start_sh("one", "echo here; read line");
+    home.await_screen("one", "here");
+    let status = home.status("one");
+    home.kill_daemon();
+    kill(pid(&status["holder"]));
+    kill(pid(&status["pid"]));
+    // The first command of all: nobody has told ostler yet.
+    assert_eq!(home.json(["resume", "one", "--json"])["process"], 2);
+}
+
+#[test]
+fn what_is_being_stopped_is_not_resumed_into_its_own_end() {
+    let home = TestHome::new();
+    home.start_sh(
+        "one",
+        "(trap '' TERM; exec setsid sh -c 'trap \"\" TERM; while :; do sleep 1; done') & exit 0",
+    );
+    home.ok(["wait", "one", "exited", "--timeout", "60"]);
+    let mut stopping = home.command(["stop", "one", "--grace", "3"]).spawn().unwrap();
+    // Refused while it is being stopped; then it runs, and goes on running.
+    let resumed = until("it is resumed", || {
+        let done = home.run(["resume", "one", "--no-wait", "--json"]);
+        (done.code == 0).then(|| serde_json::from_str::<Value>(&done.out).unwrap())
+    });
+    stopping.wait().unwrap();
+    let past = home.status("one");
+    assert_eq!(past["exit"]["signal"], Value::Null, "{past} {resumed}");
+    home.ok(["wait", "one", "exited", "--timeout", "60"]);
+    home.ok(["stop", "one", "--grace", "0"]);
+}
