@@ -190,3 +190,27 @@ impl Terminal {
         self.next_save = self.next_save.max(now).plus(SAVE_PAUSE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_picture_is_drawn() {
+        let mut terminal = Terminal::new(Size::clamped(40, 10));
+        let mut write = |text: &str| {
+            let before = terminal.drawn;
+            drop(terminal.feed(terminal.offset, text.as_bytes()));
+            terminal.complete_frame();
+            terminal.drawn > before
+        };
+        assert!(write("\x1b[2J\x1b[H> do it"));
+        for same in
+            ["\x1b]0;busy\x07", "\x07", "\x1b[?25l\x1b[?25h", "\x1b[2J\x1b[H> do it", "\x1b[5;5H", "\x1b[1m"]
+        {
+            assert!(!write(same), "{same:?}");
+        }
+        assert!(write("\x1b[9;1Hworking"));
+        assert!(!write(""), "nothing came");
+    }
+}
