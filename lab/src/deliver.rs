@@ -9,9 +9,10 @@
 //! A trial has parts ([`Part`]), each in a world of its own ([`crate::namespace`]): many messages one after the other,
 //! messages right after a start, messages to an agent at work, messages while a dialog is open, messages that are to be
 //! confirmed, starts with something to know ([`context`]), starts that ask something first ([`starts`]), agents
-//! that are killed and resumed ([`resume`]), messages whose
-//! daemon is killed ([`kills`]), and a race against pasting with tmux ([`race`]).
+//! that are killed and resumed ([`resume`]), messages whose daemon is killed ([`kills`]), and a race against pasting with
+//! tmux and into a [`bare`] terminal ([`race`]).
 
+pub mod bare;
 pub mod context;
 pub mod job;
 pub mod kept;

@@ -123,6 +123,12 @@ pub struct Outcome {
     pub rival: Vec<f64>,
     /// Messages that the other way lost.
     pub rival_lost: usize,
+    /// Seconds to the model from a bare terminal, in a race.
+    #[serde(default)]
+    pub bare: Vec<f64>,
+    /// Messages that the bare terminal lost.
+    #[serde(default)]
+    pub bare_lost: usize,
     /// Seconds from the start of the agent to its prompt, in a race, without ostler.
     #[serde(default)]
     pub own_start: Vec<f64>,

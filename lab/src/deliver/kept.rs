@@ -31,6 +31,7 @@ fn brief(row: &Row) -> Row {
         &mut outcome.tally.seconds,
         &mut outcome.tally.to_idle,
         &mut outcome.rival,
+        &mut outcome.bare,
         &mut outcome.own_start,
         &mut outcome.cold,
     ];

@@ -1,5 +1,5 @@
-//! Small messages, by turns through `ostler send` and through tmux: paste, wait 300 ms, Enter. And starts: by ostler up
-//! to the model's reading the first message, by tmux up to the agent's prompt.
+//! Small messages, by turns through `ostler send`, through tmux (paste, wait 300 ms, Enter) and through a bare terminal, which
+//! is the limit. And starts: by ostler up to the model's reading the first message, by tmux up to the agent's prompt.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 
+use super::bare::Bare;
 use super::job::{Job, Outcome};
 use super::message;
 use super::session::{await_heard, await_rest, send, start};
@@ -22,6 +23,8 @@ const REST: f64 = 1.0;
 
 /// Starts by either way.
 const STARTS: usize = 5;
+/// Ways that a message goes in turn.
+const LANES: usize = 3;
 
 /// Sends by turns; returns what went through ostler, and adds the other times to the outcome.
 pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome) -> Result<Vec<Sent>> {
@@ -35,22 +38,34 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome)
     tmux_start(stage)?;
     await_rest(driver)?;
     driver.until("the prompt appears in tmux", 60.0, || Ok(ready.is_match(&tmux_screen()?).then_some(())))?;
+    let mut bare = Bare::start(stage)?;
+    driver.until("the prompt appears in a bare terminal", 60.0, || Ok(bare.shows(&ready).then_some(())))?;
     driver.rest(job.agent.ready.settle + 2.0);
     for round in 0..job.effort.rounds {
-        let text = "a small message about a horse";
+        let message = |lane| {
+            message::short(job.effort.seed, round * LANES + lane, "a small message about a horse")
+        };
         await_rest(driver)?;
         driver.rest(REST);
-        let message = message::short(job.effort.seed, round * 2, text);
-        let result = send(driver, &message, 30, true)?;
-        let _ = await_heard(driver, stage, &message, 10.0);
+        let ours = message(0);
+        let result = send(driver, &ours, 30, true)?;
+        let _ = await_heard(driver, stage, &ours, 10.0);
         sent.push(result);
         driver.rest(REST);
-        let message = message::short(job.effort.seed, round * 2 + 1, text);
+        let theirs = message(1);
         let at = driver.now();
-        tmux_paste(&message.text)?;
-        match await_heard(driver, stage, &message, 10.0) {
+        tmux_paste(&theirs.text)?;
+        match await_heard(driver, stage, &theirs, 10.0) {
             Ok(heard) => outcome.rival.push(heard - at),
             Err(_) => outcome.rival_lost += 1,
+        }
+        driver.rest(REST);
+        let least = message(2);
+        let at = driver.now();
+        bare.send(&least.text)?;
+        match await_heard(driver, stage, &least, 10.0) {
+            Ok(heard) => outcome.bare.push(heard - at),
+            Err(_) => outcome.bare_lost += 1,
         }
         driver.rest(REST);
     }

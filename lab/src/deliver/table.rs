@@ -70,6 +70,15 @@ pub fn race(row: &Row) -> Option<String> {
         ours / theirs,
         outcome.load,
     );
+    if let Some(bare) = quantile(&outcome.bare, 0.5) {
+        let _ = write!(
+            text,
+            " A bare terminal that presses Enter after 5 ms without looking {bare:.3} s (median of {}; it lost {}): ostler {:.3} s over.",
+            outcome.bare.len(),
+            outcome.bare_lost,
+            ours - bare
+        );
+    }
     if let (Some(cold), Some(own)) = (quantile(&outcome.cold, 0.5), quantile(&outcome.own_start, 0.5)) {
         let _ = write!(
             text,
@@ -153,7 +162,7 @@ What `ostler send` does with the real agent programs, offline, against a scripte
 conformance/README.md says what is tried. Each part that is tried with `--write` takes its place here:
 
     cargo lab deliver --write                                  # messages, cold starts, busy, dialogs, confirmations, context, starts
-    cargo lab deliver AGENT… --race --write                    # against a paste with tmux
+    cargo lab deliver AGENT… --race --write                    # against a paste with tmux, and a bare terminal
     cargo lab deliver --part kills --write                     # the daemon is killed 50 times
     cargo lab deliver --part messages --messages 1000 --write  # a thousand messages an agent
 
@@ -180,12 +189,15 @@ mod tests {
     #[test]
     fn a_row_per_part() {
         let tally = Tally { sent: 4, first_try: 3, seconds: vec![0.2, 0.4, 0.3], ..Tally::default() };
-        let text = table(&[row(Part::Race, tally)]);
+        let mut row = row(Part::Race, tally);
+        row.outcome.bare = vec![0.25];
+        let text = table(&[row]);
         assert!(
             text.contains("| a 1 | race | 4 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 75.0 % | 0.30 |"),
             "{text}"
         );
         assert!(text.contains("- a 1: ostler send 0.300 s") && text.contains("0.50 of it"), "{text}");
+        assert!(text.contains("(median of 1; it lost 0): ostler 0.050 s over"), "{text}");
     }
 
     #[test]
