@@ -262,7 +262,7 @@ impl Scanner {
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.state == State::Text {
-                bytes = &bytes[text_length(bytes)..];
+                bytes = beyond_harmless(bytes);
             }
             let rest = bytes.iter().position(|byte| {
                 self.step(*byte);
@@ -395,6 +395,30 @@ fn excluded_by(bit: u32) -> u32 {
     match bit {
         CLICKS | DRAGS | MOTION => MOUSE,
         UTF8_MOUSE | SGR_MOUSE => UTF8_MOUSE | SGR_MOUSE,
+        _ => 0,
+    }
+}
+
+/// Returns what comes behind text and sequences that set no mode, which is nearly all output: what it begins with is looked
+/// at byte by byte.
+fn beyond_harmless(mut bytes: &[u8]) -> &[u8] {
+    loop {
+        bytes = &bytes[text_length(bytes)..];
+        let length = harmless_length(bytes);
+        if length == 0 {
+            return bytes;
+        }
+        bytes = &bytes[length..];
+    }
+}
+
+/// Length of the whole CSI sequence at the beginning, if it is one that sets no mode whatever its parameters: a colour, a place
+/// for the cursor, something to erase. One that is cut off, odd or long has none.
+fn harmless_length(bytes: &[u8]) -> usize {
+    const SHORT: usize = 64;
+    let Some(rest) = bytes.strip_prefix(b"\x1b[") else { return 0 };
+    match rest.iter().take(SHORT).position(|byte| !(0x20..=0x3f).contains(byte)) {
+        Some(end) if matches!(rest[end], 0x40..=0x7e) && !matches!(rest[end], b'h' | b'l' | b'u') => end + 3,
         _ => 0,
     }
 }
