@@ -48,7 +48,7 @@ impl Bare {
         let screen = Arc::new(Mutex::new(Screen::new(Size::clamped(COLS, ROWS), 0)));
         let (mut output, seen) = (terminal.try_clone()?, Arc::clone(&screen));
         std::thread::spawn(move || {
-            let mut bytes = [0; 65536];
+            let mut bytes = vec![0; 1 << 16];
             // It ends with an error when the last program has left the terminal.
             while let Ok(count) = output.read(&mut bytes) {
                 let _ = seen.lock().unwrap_or_else(PoisonError::into_inner).feed(&bytes[..count]);

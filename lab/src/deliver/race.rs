@@ -42,9 +42,8 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, outcome: &mut Outcome)
     driver.until("the prompt appears in a bare terminal", 60.0, || Ok(bare.shows(&ready).then_some(())))?;
     driver.rest(job.agent.ready.settle + 2.0);
     for round in 0..job.effort.rounds {
-        let message = |lane| {
-            message::short(job.effort.seed, round * LANES + lane, "a small message about a horse")
-        };
+        let message =
+            |lane| message::short(job.effort.seed, round * LANES + lane, "a small message about a horse");
         await_rest(driver)?;
         driver.rest(REST);
         let ours = message(0);
