@@ -54,7 +54,6 @@ pub use crate::stop::Stop;
 
 use crate::Wall;
 use crate::breaker::Probes;
-use crate::stop_watch::{PromptState, Said};
 
 /// How long a look at the work tree may take.
 const OBSERVE: Duration = Duration::from_mins(2);
@@ -163,26 +162,9 @@ impl Run {
         matches!(self.phase, Phase::Agent { stage: Stage::Starting, .. })
     }
 
-    /// What its agent has been given, where `sent` is when the last prompt was sent. A prompt that was worked on is none
-    /// to watch any more.
-    pub fn prompt_state(&self, sent: Option<Wall>) -> PromptState {
-        match (&self.phase, sent) {
-            (Phase::Agent { stage: Stage::Starting, .. }, _) => PromptState::Nothing,
-            (Phase::Agent { stage: Stage::Working, .. }, Some(sent)) => {
-                PromptState::Prompt { sent, taken: self.prompted_at() }
-            }
-            _ => PromptState::Delivering,
-        }
-    }
-
-    /// What was reported of its agent already.
-    pub fn said(&self) -> Said {
-        Said { blocked: self.is_blocked(), ..Said::default() }
-    }
-
-    /// When its agent had the prompt, if it has it.
-    fn prompted_at(&self) -> Option<Wall> {
-        self.attempts.last().and_then(|attempt| attempt.turns.last()).and_then(|turn| turn.submitted)
+    /// The prompt that its agent works on, where `sent` is when the last one was sent.
+    pub fn prompt(&self, sent: Option<Wall>) -> Option<Wall> {
+        sent.filter(|_| matches!(self.phase, Phase::Agent { stage: Stage::Working, .. }))
     }
 
     /// It waits for this look at the work tree.
@@ -191,7 +173,7 @@ impl Run {
     }
 
     /// Its agent has a dialog open.
-    fn is_blocked(&self) -> bool {
+    pub fn is_blocked(&self) -> bool {
         matches!(&self.phase, Phase::Agent { blocked: Some(blocked), .. } if !blocked.in_words)
     }
 

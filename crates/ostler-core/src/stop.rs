@@ -65,6 +65,11 @@ impl Stop {
         }
     }
 
+    /// Whether the agent's last words ask something.
+    pub fn asks(&self) -> bool {
+        *self == Self::Idle { asks: true }
+    }
+
     /// What speaks against the provider, and until when.
     pub fn evidence(&self) -> Option<(Evidence, Option<Wall>)> {
         let (evidence, until) = match *self {

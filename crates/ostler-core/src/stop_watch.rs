@@ -4,12 +4,15 @@
 //!
 //! [`AgentStatus::stop`] says which stop a status amounts to; the watch says when it counts. A dialog may be answered by a
 //! policy, an agent may rest for a moment between two tools, and what went wrong may be known more exactly in a moment. So
-//! every stop has to last: how long depends on what shows it and on how sure the state is. A stop that lasted is reported
-//! once for its prompt. An agent that goes on after a dialog or after a question has resumed; the same prompt can then stop
+//! every stop has to last: how long depends on what shows it and on how sure the state is. A stop that lasted is returned
+//! once, to be recorded. An agent that goes on after a dialog or after a question has resumed; the same prompt can then stop
 //! again.
 //!
 //! An agent that has been idle since before its prompt is a special case. It has not begun yet, or it did its work
 //! unobserved: while no daemon ran, or faster than anybody can see. Only time tells.
+//!
+//! [`Findings`] is what the watch has found so far, the latest of everything. Whoever acts on it, such as a run, has a
+//! [`Listener`], which says what is new. A listener that comes late, or that lives again after a restart, misses nothing.
 //!
 //! # Clocks
 //!
@@ -19,9 +22,10 @@
 //!
 //! # The shell's part
 //!
-//! The shell gives the watch every change of the status and of the prompt, asks for the status again at the watch's
-//! deadline, and keeps [`Said`] where a restart must not report a stop again.
+//! The session gives the watch every change of the status and of the prompt, gives it the status again at the watch's
+//! deadline, records every stop that it returns, and keeps [`Findings`] for the next daemon.
 
+mod listener;
 mod moment;
 
 use std::time::Duration;
@@ -29,6 +33,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
+pub use self::listener::{Listener, Report};
 use self::moment::Moment;
 use crate::agent_status::AgentStatus;
 use crate::stop::{Exit, Stop, Stopped, Trigger};
@@ -50,12 +55,11 @@ const DIALOG: Duration = Duration::from_secs(3);
 const HOPELESS: Duration = Duration::from_secs(5);
 
 /// What the agent has been given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PromptState {
     /// Nothing: it is being started.
+    #[default]
     Nothing,
-    /// A prompt is on its way.
-    Delivering,
     /// It has a prompt.
     Prompt {
         /// When it was sent; this also tells one prompt from another.
@@ -63,6 +67,15 @@ pub enum PromptState {
         /// When the agent had it.
         taken: Option<Wall>,
     },
+}
+
+impl PromptState {
+    fn sent(self) -> Option<Wall> {
+        match self {
+            Self::Nothing => None,
+            Self::Prompt { sent, .. } => Some(sent),
+        }
+    }
 }
 
 /// How long an agent may retry calls to its model that fail.
@@ -91,47 +104,31 @@ impl Patience {
     }
 }
 
-/// What was reported already: the watch's memory across restarts.
+/// What the watch has found so far, and its memory across restarts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Said {
-    /// A dialog is open.
-    pub blocked: bool,
-    /// The prompt that was sent then has stopped.
-    pub stopped: Option<Wall>,
-    /// It stopped with a question, which a person may answer.
-    pub asked: bool,
+pub struct Findings {
+    /// The agent can be given its first prompt, or has been given one.
+    pub ready: bool,
+    /// A dialog is open that no policy answers.
+    pub dialog: Option<Stopped>,
+    /// How the turn of the last prompt ended.
+    pub turn: Option<Stopped>,
+    /// How the process ended.
+    pub end: Option<Stopped>,
+    /// What the session has spent in all.
+    pub spent: Usage,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The agent's status is this now.
+    /// The agent's status is this now, or still is at the deadline.
     StatusChanged(AgentStatus),
     /// The agent has been given this.
     PromptChanged(PromptState),
-    /// The session is gone, and no status will come.
-    SessionGone {
-        /// How its process ended, if there is a record.
-        exit: Option<Exit>,
-        /// A person or a program asked ostler to end it.
-        stop_requested: bool,
-    },
-    /// Time has passed.
-    TimePassed,
-}
-
-/// What the watch found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Report {
-    /// The agent can be given its first prompt.
-    Ready,
-    /// A person answered, or the dialog is gone: the agent goes on.
-    Resumed,
-    /// The agent does no more.
-    Stopped(Stopped),
-    /// The session has spent this much in all.
-    Spent(Usage),
+    /// It may retry calls that fail for so long.
+    PatienceChanged(Patience),
 }
 
 /// Watches one agent until its process has ended.
@@ -139,10 +136,7 @@ pub enum Report {
 pub struct StopWatch {
     patience: Patience,
     zone: TimeZone,
-    said: Said,
-    ready: bool,
-    over: bool,
-    spent: Usage,
+    found: Findings,
     /// A screen that was found again is understood by then.
     understood: Moment,
     prompt: Given,
@@ -154,8 +148,6 @@ pub struct StopWatch {
 #[derive(Debug, Clone, Copy)]
 struct Given {
     state: PromptState,
-    /// When the watch heard of it.
-    heard: Moment,
     sent: Moment,
     taken: Moment,
 }
@@ -171,30 +163,22 @@ struct Seen {
 }
 
 impl StopWatch {
-    /// Watches an agent that has been given `prompt`. Times without a zone are in `zone`.
-    pub fn new(prompt: PromptState, said: Said, patience: Patience, zone: TimeZone, now: Now) -> Self {
+    /// Watches an agent that has been given `prompt`, where so much was found before. Times without a zone are in `zone`.
+    pub fn new(prompt: PromptState, found: Findings, zone: TimeZone, now: Now) -> Self {
         Self {
-            patience,
+            patience: Patience::UNLIMITED,
             zone,
-            said,
-            ready: prompt != PromptState::Nothing,
-            over: false,
-            spent: Usage::default(),
+            found: Findings { ready: found.ready || prompt != PromptState::Nothing, ..found },
             understood: Moment::of(now.steady).plus(CATCHING_UP),
-            prompt: Given::new(prompt, Moment::EARLIEST, now),
+            prompt: Given::new(prompt, now),
             seen: None,
             deadline: None,
         }
     }
 
-    /// What was reported already, to be kept for the next daemon.
-    pub fn said(&self) -> Said {
-        self.said
-    }
-
-    /// Whether the agent's process has ended, and that was reported.
-    pub fn is_over(&self) -> bool {
-        self.over
+    /// What was found so far.
+    pub fn found(&self) -> &Findings {
+        &self.found
     }
 
     /// When to come back, even if nothing happens.
@@ -202,82 +186,64 @@ impl StopWatch {
         self.deadline
     }
 
-    /// Takes an event in and says what follows from it, in this order.
+    /// Takes an event in; returns a stop that counts from now on.
     #[must_use]
-    pub fn handle(&mut self, event: Event, now: Now) -> Vec<Report> {
+    pub fn handle(&mut self, event: Event, now: Now) -> Option<Stopped> {
         self.deadline = None;
-        if self.over {
-            return Vec::new();
+        if self.found.end.is_some() {
+            return None;
         }
-        let mut reports = Vec::new();
         match event {
             Event::StatusChanged(status) => {
-                if status.usage != self.spent {
-                    self.spent = status.usage;
-                    reports.push(Report::Spent(status.usage));
-                }
+                self.found.spent = status.usage;
                 self.seen = Some(Seen::new(status, self.seen.as_ref(), now));
             }
-            Event::PromptChanged(prompt) if prompt != self.prompt.state => {
-                let earliest = match self.prompt.state {
-                    PromptState::Delivering => self.prompt.heard,
-                    PromptState::Nothing | PromptState::Prompt { .. } => Moment::EARLIEST,
-                };
-                self.prompt = Given::new(prompt, earliest, now);
+            Event::PromptChanged(prompt) => {
+                if prompt.sent() != self.prompt.state.sent() {
+                    self.found.turn = None;
+                }
+                if prompt != self.prompt.state {
+                    self.prompt = Given::new(prompt, now);
+                }
             }
-            Event::SessionGone { exit, stop_requested } => {
-                let stop = Stop::of_process(exit, stop_requested);
-                self.over = true;
-                return vec![Report::Stopped(self.stopped(Trigger::PtyExit, stop, exit, now))];
-            }
-            Event::PromptChanged(_) | Event::TimePassed => {}
+            Event::PatienceChanged(patience) => self.patience = patience,
         }
-        while let Some(report) = self.next(now) {
-            reports.push(report);
-        }
-        reports
+        self.look(now)
     }
 
-    /// The next thing to report; what is not due yet sets the deadline.
-    fn next(&mut self, now: Now) -> Option<Report> {
-        let Seen { status, entered, .. } = self.seen.as_ref().filter(|_| !self.over)?;
-        let found = status.stop(now.wall, &self.zone);
+    /// Notes what the last status shows; what is not due yet sets the deadline.
+    fn look(&mut self, now: Now) -> Option<Stopped> {
+        let Seen { status, entered, .. } = self.seen.as_ref()?;
+        let shown = status.stop(now.wall, &self.zone);
         let (entered, state, exit) = (*entered, status.state, status.exit);
-        match found {
+        let is_ready = status.is_ready();
+        match shown {
             Some((Trigger::PtyExit, stop)) => {
-                self.over = true;
-                return Some(Report::Stopped(self.stopped(Trigger::PtyExit, stop, exit, now)));
+                self.found.end = Some(self.stopped(Trigger::PtyExit, stop, exit, now));
+                return self.found.end;
             }
             Some((Trigger::DialogOpen, stop)) => {
-                if self.said.blocked || !self.is_due(entered.plus(DIALOG), now) {
+                if self.found.dialog.is_some() || !self.is_due(entered.plus(DIALOG), now) {
                     return None;
                 }
-                self.said.blocked = true;
-                return Some(Report::Stopped(self.stopped(Trigger::DialogOpen, stop, exit, now)));
+                self.found.dialog = Some(self.stopped(Trigger::DialogOpen, stop, exit, now));
+                return self.found.dialog;
             }
             Some((Trigger::TurnEnded | Trigger::RetriesFailing, _)) | None => {}
         }
-        if self.said.blocked {
-            self.said.blocked = false;
-            return Some(Report::Resumed);
+        self.found.dialog = None;
+        self.found.ready |= is_ready;
+        if state == State::Working && self.found.turn.is_some_and(|turn| turn.stop.asks()) {
+            self.found.turn = None;
         }
-        if self.said.asked && state == State::Working {
-            (self.said.asked, self.said.stopped) = (false, None);
-            return Some(Report::Resumed);
-        }
-        if !self.ready && status.is_ready() {
-            self.ready = true;
-            return Some(Report::Ready);
-        }
-        let (trigger, stop) = found?;
-        let PromptState::Prompt { sent, .. } = self.prompt.state else { return None };
-        let due = self.turn_over(trigger).filter(|_| self.said.stopped != Some(sent))?;
+        let (trigger, stop) = shown?;
+        self.prompt.state.sent()?;
+        let due = self.turn_over(trigger).filter(|_| self.found.turn.is_none())?;
         if !self.is_due(due, now) {
             return None;
         }
-        self.said.stopped = Some(sent);
-        self.said.asked = stop == Stop::Idle { asks: true };
-        Some(Report::Stopped(self.stopped(trigger, stop, exit, now)))
+        self.found.turn = Some(self.stopped(trigger, stop, exit, now));
+        self.found.turn
     }
 
     /// When the turn counts as over, if its state lasts.
@@ -320,17 +286,16 @@ impl StopWatch {
 }
 
 impl Given {
-    /// What the watch hears of now, and was sent no earlier than `earliest`.
-    fn new(state: PromptState, earliest: Moment, now: Now) -> Self {
-        let heard = Moment::of(now.steady);
+    /// What the watch hears of now.
+    fn new(state: PromptState, now: Now) -> Self {
         let (sent, taken) = match state {
-            PromptState::Nothing | PromptState::Delivering => (heard, heard),
+            PromptState::Nothing => (Moment::of(now.steady), Moment::of(now.steady)),
             PromptState::Prompt { sent, taken } => {
-                let sent = Moment::of_wall(sent, now).max(earliest);
+                let sent = Moment::of_wall(sent, now);
                 (sent, taken.map_or(sent, |taken| Moment::of_wall(taken, now).max(sent)))
             }
         };
-        Self { state, heard, sent, taken }
+        Self { state, sent, taken }
     }
 }
 

@@ -9,7 +9,7 @@ mod info;
 mod problems;
 mod services;
 
-use ostler_core::stop::Exit;
+use ostler_core::stop_watch::{Findings, Patience};
 use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
 use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Viewer { viewer: u64, size: Size },
     /// That viewer is gone.
     ViewerGone { viewer: u64 },
+    /// Somebody who listens to its stops wants an agent to be given up that only retries for so long.
+    SetPatience(Patience),
     /// End the session; the answer comes when its processes are gone.
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
     /// Hear what the agent's hook saw.
@@ -120,6 +122,8 @@ pub(crate) struct SessionHandle {
     commands: mpsc::Sender<Command>,
     /// Changes with the session's state.
     pub(crate) state: watch::Receiver<State>,
+    /// Changes with what is found of the agent's stops; nothing until the session was taken up.
+    pub(crate) stops: watch::Receiver<Option<Findings>>,
     /// Changes with the terminal's size.
     pub(crate) size: watch::Receiver<Size>,
 }
@@ -129,11 +133,6 @@ pub(crate) struct SessionHandle {
 pub(crate) struct Gone;
 
 impl SessionHandle {
-    /// How the program ended, from its holder's own record.
-    pub(crate) fn exit(&self) -> Option<Exit> {
-        self.dir.read_exit().map(|exit| Exit { status: exit.status, signal: exit.signal })
-    }
-
     /// Waits until the actor has ended.
     pub(crate) async fn gone(&self) {
         self.commands.closed().await;

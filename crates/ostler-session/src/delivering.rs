@@ -9,7 +9,7 @@ use ostler_core::start_plan::{self, Way};
 use ostler_core::{Proof, State, Steady};
 
 use crate::change::Change;
-use crate::effect::{Effect, Request};
+use crate::effect::Effect;
 use crate::event::{StoredBody, TerminalStatus};
 use crate::outbox::{BodyFile, Detour, Open};
 use crate::session::{Note, Session};
@@ -37,8 +37,21 @@ impl Session {
             self.withdraw(order);
             self.give_up(order, MessageState::Failed, "it was not typed in time".into());
         }
+        if self.life.connected && !self.life.abilities.keys {
+            return self.give_up_typing();
+        }
         if let Some(order) = self.outbox.choose(self.situation(), self.now) {
             self.step_delivery(order, Event::Looked);
+        }
+    }
+
+    /// Nothing can be typed: what waits for it will not go.
+    fn give_up_typing(&mut self) {
+        let waiting = self.outbox.open.values().filter(|open| !open.delivery.is_given());
+        let orders: Vec<u64> = waiting.map(|open| open.message.seq).collect();
+        for order in orders {
+            let reason = "nothing can be typed into this session";
+            self.give_up(order, MessageState::Failed, reason.to_owned());
         }
     }
 
@@ -123,7 +136,7 @@ impl Session {
         match action {
             Action::Inspect => {
                 if self.outbox.inspecting.replace(order).is_none() {
-                    self.request(Request::Inspect);
+                    self.inspect();
                 }
             }
             // Decided with the whole step.
@@ -263,7 +276,7 @@ impl Session {
         if status.messages < self.outbox.last_written {
             // It is the answer to a question that was asked before the last write.
             self.outbox.inspecting = Some(order);
-            return self.request(Request::Inspect);
+            return self.inspect();
         }
         let pending = if self.guards(crate::Safeguard::UnreadIsNotMissing) { pending } else { 0 };
         self.note(Note::Delivery(order, Event::Inspected { cooked, pending, drawn }));

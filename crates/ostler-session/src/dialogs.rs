@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::Safeguard;
 use crate::change::Change;
-use crate::effect::{Effect, Log, Request};
+use crate::effect::{Effect, Log};
 use crate::event::Grants;
 use crate::keys;
 use crate::session::{Note, Session};
@@ -171,7 +171,7 @@ impl Session {
         let press = match action {
             Some(Action::Press(press)) => Some(press),
             Some(Action::Inspect) => {
-                self.request(Request::Inspect);
+                self.inspect();
                 None
             }
             Some(Action::Leave(reason)) => {

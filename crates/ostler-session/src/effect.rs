@@ -101,6 +101,8 @@ pub enum Effect {
     AnswerStoppers,
     /// The session is in this state now.
     State(State),
+    /// What was found of the agent's stops has changed: listeners are told what it is now.
+    StopsChanged,
     /// The terminal has this size now.
     Size(Size),
     /// Something for the daemon's log.

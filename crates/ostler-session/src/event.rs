@@ -3,6 +3,7 @@
 use ostler_core::detector::ProcessSample;
 use ostler_core::lifecycle::Evidence;
 use ostler_core::message::{Message, Terms};
+use ostler_core::stop_watch::Patience;
 use ostler_core::{Fact, Proof, Wall, judge, typing};
 use ostler_screen::{SafeText, Size};
 use serde_json::Value;
@@ -25,7 +26,12 @@ pub enum Event<'a> {
     /// The last commit was refused.
     NotCommitted,
     /// The transport is connected.
-    Connected(TerminalStatus),
+    Connected {
+        /// What it says of the terminal.
+        status: TerminalStatus,
+        /// What it can do.
+        abilities: Abilities,
+    },
     /// There is no connection, and this is what the session's directory says.
     Disconnected(Evidence),
     /// The program wrote something.
@@ -170,6 +176,8 @@ pub enum Command {
     },
     /// Ask the holder about its terminal.
     Inspect(Ticket),
+    /// Somebody who listens to its stops wants it to be given up if it only retries for so long.
+    SetPatience(Patience),
     /// End the program.
     Stop {
         /// How long it may take by itself.
@@ -229,6 +237,15 @@ pub struct Grants {
     pub folder: bool,
     /// The agent works unattended.
     pub unattended: bool,
+}
+
+/// What a transport can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// It types keys: those of people, messages, and answers to dialogs.
+    pub keys: bool,
+    /// It tells the terminal's settings, and how much of its input the program has not read.
+    pub terminal: bool,
 }
 
 /// What a holder says of its terminal.

@@ -80,6 +80,9 @@ impl HumanInput {
 impl Session {
     /// A person typed.
     pub(crate) fn on_keys(&mut self, bytes: &[u8]) {
+        if !self.life.abilities.keys {
+            return self.push(Effect::Log(Log::Warning("keys dropped: nothing can be typed here".into())));
+        }
         let now = self.now.steady;
         // Who is typing already goes first: the Enter waits for them, and they see what they type behind.
         let holds = self.outbox.is_composing() && !self.human.is_typing(now);

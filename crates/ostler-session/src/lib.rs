@@ -62,8 +62,8 @@ pub use change::Change;
 pub use conversation::ConversationSummary;
 pub use effect::{Answer, Effect, Escalation, Lane, Log, MessageView, Request};
 pub use event::{
-    Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody, TerminalStatus, Ticket,
-    TranscriptBatch,
+    Abilities, Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody, TerminalStatus,
+    Ticket, TranscriptBatch,
 };
 pub use memory::Carried;
 pub use message_commands::{MAX_ID, with_request};

@@ -9,7 +9,7 @@ use ostler_screen::Size;
 
 use crate::change::Change;
 use crate::effect::{Effect, Log, Request};
-use crate::event::{Exit, LastOutput, TerminalStatus};
+use crate::event::{Abilities, Exit, LastOutput, TerminalStatus};
 use crate::session::{Note, Session, Then};
 use crate::terminal::Terminal;
 
@@ -22,6 +22,8 @@ pub(crate) struct Life {
     pub(crate) lifecycle: Lifecycle,
     /// The transport is connected.
     pub(crate) connected: bool,
+    /// What the transport can do.
+    pub(crate) abilities: Abilities,
     /// Process id of the holder.
     pub(crate) holder: Option<u32>,
     /// The holder's word on the end.
@@ -43,6 +45,7 @@ impl Life {
         Self {
             lifecycle,
             connected: false,
+            abilities: Abilities { keys: true, terminal: true },
             holder: None,
             exit: None,
             ending: None,
@@ -99,13 +102,18 @@ impl Session {
         // The end is told when it is recorded, or could not be.
         if !self.life.is_ended() {
             self.publish();
+            // An agent that is within reach again may have stopped before, as it still is.
+            if state != before {
+                self.look_for_stop();
+            }
         }
         // Nobody is asked about a program that cannot be seen.
         self.note(Note::Consult);
     }
 
-    pub(crate) fn on_connect(&mut self, status: &TerminalStatus) {
+    pub(crate) fn on_connect(&mut self, status: &TerminalStatus, abilities: Abilities) {
         self.life.connected = true;
+        self.life.abilities = abilities;
         self.life.holder = status.holder;
         self.on_welcome(status);
         self.request(Request::Subscribe { from: self.terminal.offset });
@@ -115,7 +123,7 @@ impl Session {
         self.note(Note::Typing(actions));
         // What was asked on a connection that was lost is not answered on this one.
         if self.outbox.inspecting.is_some() {
-            self.request(Request::Inspect);
+            self.inspect();
         }
         self.note(Note::Deliver);
     }
@@ -138,6 +146,23 @@ impl Session {
         if size != self.terminal.screen.size() {
             self.resize(size);
         }
+    }
+
+    /// Asks for the terminal's settings.
+    pub(crate) fn inspect(&mut self) {
+        if self.life.abilities.terminal {
+            return self.request(Request::Inspect);
+        }
+        // Nobody can tell what the program has read: it counts as unread, and so no key is repeated.
+        let (size, written) = (self.terminal.screen.size(), self.terminal.offset);
+        self.note(Note::Inspected(TerminalStatus {
+            child: self.pid.unwrap_or_default(),
+            size: (size.cols, size.rows),
+            written,
+            messages: self.outbox.last_written,
+            pending: 1,
+            ..TerminalStatus::default()
+        }));
     }
 
     pub(crate) fn on_disconnect(&mut self, evidence: Evidence) {

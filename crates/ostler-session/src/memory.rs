@@ -42,7 +42,7 @@ impl Remembered {
         since: Wall,
         detector: Memory,
         conversation: &Conversation,
-        stops: StopsMemory,
+        stops: &StopsMemory,
     ) -> Self {
         let Conversation { id, begun, read, usage, summary, tells_replies, .. } = conversation;
         Self {
@@ -52,7 +52,7 @@ impl Remembered {
             summary: summary.clone(),
             tells_replies: *tells_replies,
             usage: *usage,
-            stops,
+            stops: *stops,
             conversation: id.clone(),
             begun: *begun,
         }

@@ -293,6 +293,9 @@ impl Session {
         (self.outbox.last_order, self.outbox.last_input) = (last_order, last_input);
         self.outbox.resumable = Resumable { writes: BTreeMap::new(), last, raw: last_raw_write > last };
         for SavedMessage { message, body, pointer, .. } in taken.into_iter().rev() {
+            if let Some(submitted) = message.submitted.filter(|_| recovered) {
+                self.note_recorded_prompt(submitted);
+            }
             let (text, _) = typed_text(&message, &body, pointer);
             let body = Body::new(text.as_str()).marked(message.mark.clone());
             self.outbox.remember(Recent::new(message, body, self.now), text.as_str());
@@ -351,7 +354,8 @@ impl Session {
             let policy = self.outbox.policy;
             open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
             open.echoes = usize::try_from(echoes).unwrap_or(usize::MAX);
-            if open.delivery.is_confirming() {
+            let entered = open.delivery.is_confirming();
+            if entered {
                 open.entered = Some(now);
             }
             let is_waiting = open.delivery.is_waiting();
@@ -360,6 +364,9 @@ impl Session {
             }
             if !is_waiting {
                 self.outbox.in_hand = Some(order);
+            }
+            if entered {
+                self.note_resumed_prompt();
             }
         }
     }

@@ -45,6 +45,8 @@ impl Session {
         if self.watches() {
             let told: Vec<_> = self.terminal.take_old_status().into_iter().collect();
             self.observe(|observer, screen, now| observer.output(screen, &told, now));
+            // What an earlier daemon saw of the agent may be how it still is: nothing changes then, and it may have stopped.
+            self.look_for_stop();
         }
     }
 
@@ -131,7 +133,7 @@ impl Session {
     /// What the next daemon has to know.
     pub(crate) fn remembered(&self) -> Option<String> {
         let (detector, stops) = (self.observer.detector().memory(), self.stops.memory());
-        serde_json::to_string(&Remembered::new(self.since, detector, &self.conversation, stops)).ok()
+        serde_json::to_string(&Remembered::new(self.since, detector, &self.conversation, &stops)).ok()
     }
 
     fn follow_state(&mut self, state: State) {
@@ -158,6 +160,7 @@ impl Session {
         }
         self.conversation.tells_replies &= batch.problem.is_none();
         self.conversation.problem = batch.problem;
+        let spent = self.conversation.usage;
         for (fact, at) in batch.facts {
             if let Fact::Used(usage) = &fact {
                 let total = &mut self.conversation.usage;
@@ -176,6 +179,10 @@ impl Session {
                 None => Event::Reported(Reporter::Transcript, fact.clone()),
             };
             self.on_fact(fact, event, Witness::Transcript);
+        }
+        if self.conversation.usage != spent {
+            // Those who listen are told what was spent, too.
+            self.look_for_stop();
         }
     }
 

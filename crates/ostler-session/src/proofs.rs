@@ -3,6 +3,7 @@
 use ostler_core::Proof;
 use ostler_core::delivery::{Because, Event, Witness};
 use ostler_core::message::{Message, MessageState};
+use ostler_core::start_plan::Way;
 
 use crate::change::Change;
 use crate::effect::{Answer, Effect, Escalation};
@@ -68,9 +69,12 @@ impl Session {
             message.failure = None;
         }
         let message = open.current();
+        let entered = open.entered.is_some() || message.terms.way != Way::Message;
         if last {
             self.outbox.done_with(order, self.now);
-            self.note_prompt_taken();
+        }
+        if proof >= Proof::Submitted {
+            self.note_prompt_taken(entered);
         }
         Some(message)
     }

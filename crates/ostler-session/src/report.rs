@@ -5,6 +5,7 @@ use ostler_core::agent_status::{self, AgentStatus};
 use ostler_core::lifecycle::Phase;
 use ostler_core::message::Ending;
 use ostler_core::stop::Exit;
+use ostler_core::stop_watch::Findings;
 use ostler_core::{State, Steady, Usage, Wall};
 use ostler_screen::{ProgramStatus, Screen};
 use serde_json::Value;
@@ -84,6 +85,11 @@ impl Session {
     /// What the program last said of itself.
     pub fn claims(&self) -> Option<&ProgramStatus> {
         self.terminal.claims.as_ref()
+    }
+
+    /// What was found of the agent's stops so far.
+    pub fn stops(&self) -> &Findings {
+        self.stops.found()
     }
 
     /// Messages that something is still to be done for.

@@ -31,4 +31,6 @@ pub(crate) enum Safeguard {
     OthersEnterForThemselves,
     /// Nobody is told what is not recorded.
     RecordedBeforeTold,
+    /// A prompt of which only the record of messages knows stops like any other.
+    RecordedPromptsStop,
 }

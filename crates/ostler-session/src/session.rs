@@ -103,6 +103,8 @@ pub(crate) enum Note {
     PromptTaken(Witness, Option<String>),
     /// To whoever listens to the agent: what it said, word for word.
     AgentText(String),
+    /// To those who asked for the terminal's settings.
+    Inspected(TerminalStatus),
     /// The program's end is known, and what it left behind.
     Finish,
 }
@@ -193,7 +195,7 @@ impl Session {
             profile,
             unread_rules: Some(Vec::new()),
             conversation,
-            stops: Stops::new(stops, zone, now),
+            stops: Stops::new(&stops, zone, now),
             dialogs: Dialogs::default(),
             judge: Judge::new(judge::Settings::default()),
             outbox: Outbox::default(),
@@ -206,7 +208,7 @@ impl Session {
             viewers: BTreeMap::new(),
             journal: Journal::default(),
             notes: VecDeque::new(),
-            effects: VecDeque::from([Effect::LoadRules]),
+            effects: VecDeque::from([Effect::LoadRules, Effect::StopsChanged]),
             behind: Vec::new(),
             #[cfg(test)]
             disabled: None,
@@ -234,7 +236,7 @@ impl Session {
                     self.push(Effect::AnswerStoppers);
                 }
             }
-            Event::Connected(status) => self.on_connect(&status),
+            Event::Connected { status, abilities } => self.on_connect(&status, abilities),
             Event::Disconnected(evidence) => self.on_disconnect(evidence),
             Event::Output { offset, bytes } => self.on_output(offset, bytes),
             Event::Gap { from, resumed, modes } => {
@@ -312,6 +314,7 @@ impl Session {
             Note::Judge(event) => self.on_judge(event),
             Note::PromptTaken(by, text) => self.on_prompt_taken(by, text.as_deref()),
             Note::AgentText(text) => self.on_agent_text(&text),
+            Note::Inspected(status) => self.on_inspected(status),
             Note::Finish => self.finish(),
         }
     }
@@ -466,11 +469,12 @@ impl Session {
                 self.viewers.remove(&viewer);
                 self.fit_viewers();
             }
-            Command::Inspect(ticket) if self.life.connected => {
+            Command::Inspect(ticket) if self.life.connected && self.life.abilities.terminal => {
                 self.inspectors.push((self.now.steady.plus(INSPECTION), ticket));
                 self.request(Request::Inspect);
             }
             Command::Inspect(ticket) => self.push(Effect::Answer(ticket, Answer::Terminal(None))),
+            Command::SetPatience(patience) => self.set_patience(patience),
             Command::Stop { grace_ms } => self.on_stop(grace_ms),
             Command::Park => self.save_screen(),
         }

@@ -2,43 +2,53 @@
 
 use jiff::tz::TimeZone;
 use ostler_core::stop::Stopped;
-use ostler_core::stop_watch::{Event, Patience, PromptState, Report, Said, StopWatch};
+use ostler_core::stop_watch::{Event, Findings, Patience, PromptState, StopWatch};
 use ostler_core::{Now, State, Steady, Wall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::Safeguard;
 use crate::change::Change;
-use crate::session::Session;
+use crate::effect::Effect;
+use crate::session::{Session, Then};
 
 /// Watches for the end of what the agent was given last.
 #[derive(Debug)]
 pub(crate) struct Stops {
     watch: StopWatch,
     prompt: PromptState,
+    /// What listeners were told of last.
+    told: Findings,
 }
 
 /// What the next daemon has to know of it.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct StopsMemory {
-    said: Said,
+    found: Findings,
     /// When the last prompt was given.
     prompt: Option<Wall>,
+    /// When the agent had it.
+    taken: Option<Wall>,
 }
 
 impl Stops {
-    pub(crate) fn new(memory: StopsMemory, zone: TimeZone, now: Now) -> Self {
-        let given = |sent| PromptState::Prompt { sent, taken: None };
-        let prompt = memory.prompt.map_or(PromptState::Nothing, given);
-        Self { watch: StopWatch::new(prompt, memory.said, Patience::UNLIMITED, zone, now), prompt }
+    pub(crate) fn new(memory: &StopsMemory, zone: TimeZone, now: Now) -> Self {
+        let StopsMemory { found, prompt, taken } = *memory;
+        let prompt = prompt.map_or(PromptState::Nothing, |sent| PromptState::Prompt { sent, taken });
+        Self { watch: StopWatch::new(prompt, found, zone, now), prompt, told: Findings::default() }
+    }
+
+    pub(crate) fn found(&self) -> &Findings {
+        self.watch.found()
     }
 
     pub(crate) fn memory(&self) -> StopsMemory {
-        let prompt = match self.prompt {
-            PromptState::Prompt { sent, .. } => Some(sent),
-            PromptState::Nothing | PromptState::Delivering => None,
+        let (prompt, taken) = match self.prompt {
+            PromptState::Prompt { sent, taken } => (Some(sent), taken),
+            PromptState::Nothing => (None, None),
         };
-        StopsMemory { said: self.watch.said(), prompt }
+        StopsMemory { found: *self.found(), prompt, taken }
     }
 
     pub(crate) fn deadline(&self) -> Option<Steady> {
@@ -50,13 +60,40 @@ impl Session {
     /// Enter was pressed, by whomever: the agent has something to do, unless that answered a dialog.
     pub(crate) fn note_prompt(&mut self) {
         if self.described().0 != State::Blocked {
-            self.stops.prompt = PromptState::Prompt { sent: self.now.wall, taken: None };
-            self.watch_for_stop(Event::PromptChanged(self.stops.prompt));
+            self.note_prompt_at(self.now.wall);
         }
     }
 
-    /// The agent has taken a prompt.
-    pub(crate) fn note_prompt_taken(&mut self) {
+    /// The record says that the agent took a prompt at this moment. What is remembered of prompts may be older: the daemon
+    /// was killed before it remembered more.
+    pub(crate) fn note_recorded_prompt(&mut self, taken: Wall) {
+        let StopsMemory { prompt, taken: remembered, .. } = self.stops.memory();
+        let newer = remembered.max(prompt).is_none_or(|known| known < taken);
+        if newer && self.guards(Safeguard::RecordedPromptsStop) {
+            self.note_prompt_at(taken);
+        }
+    }
+
+    /// An Enter may have been pressed of which the daemon before remembered nothing.
+    pub(crate) fn note_resumed_prompt(&mut self) {
+        let StopsMemory { found, prompt, .. } = self.stops.memory();
+        // A prompt whose turn is not over may be this one.
+        let newer = prompt.is_none() || found.turn.is_some();
+        if newer && self.guards(Safeguard::RecordedPromptsStop) {
+            self.note_prompt_at(self.now.wall);
+        }
+    }
+
+    fn note_prompt_at(&mut self, sent: Wall) {
+        self.stops.prompt = PromptState::Prompt { sent, taken: None };
+        self.watch_for_stop(Event::PromptChanged(self.stops.prompt));
+    }
+
+    /// The agent has taken a prompt. Whether Enter was `entered` behind it may be unknown: an earlier daemon's may have been late.
+    pub(crate) fn note_prompt_taken(&mut self, entered: bool) {
+        if !entered {
+            self.note_prompt_at(self.now.wall);
+        }
         if let PromptState::Prompt { taken, .. } = &mut self.stops.prompt {
             taken.get_or_insert(self.now.wall);
             self.watch_for_stop(Event::PromptChanged(self.stops.prompt));
@@ -69,18 +106,29 @@ impl Session {
         self.watch_for_stop(Event::StatusChanged(status));
     }
 
+    /// Somebody who listens wants an agent to be given up that only retries for so long.
+    pub(crate) fn set_patience(&mut self, patience: Patience) {
+        self.watch_for_stop(Event::PatienceChanged(patience));
+    }
+
     fn watch_for_stop(&mut self, event: Event) {
-        for report in self.stops.watch.handle(event, self.now) {
-            if let Report::Stopped(stopped) = report {
-                self.record_stop(&stopped);
-            }
+        let stopped = self.stops.watch.handle(event, self.now);
+        let found = *self.stops.found();
+        if std::mem::replace(&mut self.stops.told, found) == found {
+            return;
+        }
+        match stopped {
+            Some(stopped) => self.record_stop(&stopped),
+            None => self.push_behind(Effect::StopsChanged),
         }
     }
 
+    /// Records a stop, then tells those who listen.
     fn record_stop(&mut self, stopped: &Stopped) {
         if let Some(memory) = self.remembered() {
             let details = json!(stopped);
-            self.record(Change::Observed { memory, event: "session.stopped", details });
+            let change = Change::Observed { memory, event: "session.stopped", details };
+            self.record_then(change, vec![Then::Do(Effect::StopsChanged)]);
         }
     }
 }

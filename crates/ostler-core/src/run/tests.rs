@@ -378,29 +378,28 @@ fn idle_before_the_work_and_old_news_change_nothing() {
 }
 
 #[test]
-fn what_an_agent_has_been_given_follows_from_the_run() {
+fn the_prompt_that_an_agent_works_on_follows_from_the_run() {
     let sent = Some(Wall(5));
-    let prompt = PromptState::Prompt { sent: Wall(5), taken: Some(Wall(7_000)) };
     let asks = Stops(Stop::Idle { asks: true });
-    let steps: [(&[Next], PromptState, bool); 6] = [
-        (&[Chosen("a")], PromptState::Nothing, false),
-        (&[Ready], PromptState::Delivering, false),
-        (&[Passing(7), Submitted], prompt, false),
-        (&[BLOCKED, Restarts], prompt, true),
-        (&[Resumes], prompt, false),
+    let steps: [(&[Next], Option<Wall>, bool); 6] = [
+        (&[Chosen("a")], None, false),
+        (&[Ready], None, false),
+        (&[Passing(7), Submitted], sent, false),
+        (&[BLOCKED, Restarts], sent, true),
+        (&[Resumes], sent, false),
         // It was worked on: the tree is being looked at.
-        (&[asks], PromptState::Delivering, false),
+        (&[asks], None, false),
     ];
     let mut play = Play::new(Policy { has_checks: false, ..Policy::default() });
-    for (index, (script, given, blocked)) in steps.into_iter().enumerate() {
+    for (index, (script, prompt, blocked)) in steps.into_iter().enumerate() {
         play = play.go(script);
-        assert_eq!(play.run.prompt_state(sent), given, "step {index}");
-        assert_eq!(play.run.said(), Said { blocked, ..Said::default() }, "step {index}");
+        assert_eq!(play.run.prompt(sent), prompt, "step {index}");
+        assert_eq!(play.run.is_blocked(), blocked, "step {index}");
     }
     // A question in words is asked by an agent at rest, and no dialog.
     let play = play.go(&[Unseen]);
-    assert_eq!((play.run.prompt_state(sent), play.run.said()), (prompt, Said::default()));
-    assert_eq!(play.run.prompt_state(None), PromptState::Delivering);
+    assert_eq!((play.run.prompt(sent), play.run.is_blocked()), (sent, false));
+    assert_eq!(play.run.prompt(None), None);
 }
 
 #[test]

@@ -10,9 +10,6 @@ use crate::{Now, Steady, Wall};
 pub(super) struct Moment(i64);
 
 impl Moment {
-    /// Before everything.
-    pub(super) const EARLIEST: Self = Self(i64::MIN);
-
     pub(super) fn of(at: Steady) -> Self {
         Self(signed(at.0))
     }

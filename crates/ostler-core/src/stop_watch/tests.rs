@@ -1,5 +1,5 @@
 //! Scripts of the form `milliseconds event -> reports`, one line each; what falls due between two lines must be a line of
-//! its own. See [`Stage::event`] for the words.
+//! its own. See [`Stage::event`] for the words. The reports are those of a listener that gave the prompt.
 
 use proptest::prelude::*;
 
@@ -10,10 +10,13 @@ use crate::detector::{At, Reporter};
 const BEGIN: Now = Now { wall: Wall(1_760_000_000_000), steady: Steady(1_000_000) };
 const HOUR: i64 = 3_600_000;
 const NOTHING: PromptState = PromptState::Nothing;
+const PATIENCE: Patience = Patience(Some(Duration::from_secs(30)));
 
-/// A watch in simulated time.
+/// A watch and one who listens, in simulated time.
 struct Stage {
     watch: StopWatch,
+    listener: Listener,
+    prompt: PromptState,
     now: Now,
     status: AgentStatus,
     /// By how much the wall clock was set, in milliseconds.
@@ -39,6 +42,11 @@ fn status(state: State, since: Wall) -> AgentStatus {
     }
 }
 
+fn stopped(trigger: Trigger, stop: Stop) -> Stopped {
+    let (last_output, last_heartbeat) = (None, None);
+    Stopped { trigger, stop, exit: None, last_output, idle_for: Duration::ZERO, last_heartbeat }
+}
+
 fn reporter(name: &str) -> Reporter {
     match name {
         "hook" => Reporter::Hook,
@@ -58,11 +66,13 @@ fn wall(ms: i64) -> Wall {
 }
 
 impl Stage {
-    fn new(prompt: PromptState, said: Said) -> Self {
-        let patience = Patience::limited(Duration::from_secs(30));
+    fn new(prompt: PromptState, found: &Findings) -> Self {
         let zone = jiff::tz::TimeZoneDatabase::bundled().get("Europe/Berlin").unwrap();
-        let watch = StopWatch::new(prompt, said, patience, zone, BEGIN);
-        Self { watch, now: BEGIN, status: status(State::Starting, BEGIN.wall), set: 0 }
+        let mut watch = StopWatch::new(prompt, *found, zone, BEGIN);
+        assert_eq!(watch.handle(Event::PatienceChanged(PATIENCE), BEGIN), None);
+        let mut listener = if prompt == NOTHING { Listener::default() } else { Listener::again(false) };
+        let _ = listener.hear(found, prompt.sent());
+        Self { watch, listener, prompt, now: BEGIN, status: status(State::Starting, BEGIN.wall), set: 0 }
     }
 
     /// The words of a script. A state begins when it is first named, unless `since=` says otherwise.
@@ -71,18 +81,17 @@ impl Stage {
         let number = |text: &str| text.parse::<i64>().unwrap_or_else(|_| panic!("{text:?} in {words:?}"));
         let moment = |text: &str| wall(number(text));
         match word {
-            "tick" => return Event::TimePassed,
-            "nothing" => return Event::PromptChanged(PromptState::Nothing),
-            "delivering" => return Event::PromptChanged(PromptState::Delivering),
+            "tick" => return Event::StatusChanged(self.status.clone()),
             "prompt" => {
                 let mut times = rest.split(' ').filter(|word| !word.is_empty()).map(moment);
                 let (sent, taken) = (times.next().unwrap(), times.next());
-                return Event::PromptChanged(PromptState::Prompt { sent, taken });
+                self.prompt = PromptState::Prompt { sent, taken };
+                return Event::PromptChanged(self.prompt);
             }
             _ => {}
         }
         let (name, kind) = word.split_once('/').map_or((word, None), |(name, kind)| (name, Some(kind)));
-        let state = if name == "gone" { State::Exited } else { name.parse().unwrap() };
+        let state = name.parse().unwrap();
         let since = if state == self.status.state { self.status.since } else { self.now.wall };
         let mut status = AgentStatus { kind: kind.map(str::to_owned), ..status(state, since) };
         for word in rest.split(' ').filter(|word| !word.is_empty()) {
@@ -111,17 +120,17 @@ impl Stage {
                 _ => panic!("{word:?} in {words:?}"),
             }
         }
-        if name == "gone" {
-            return Event::SessionGone { exit: status.exit, stop_requested: status.stop_requested };
-        }
         self.status = status.clone();
         Event::StatusChanged(status)
     }
 
     fn handle(&mut self, event: Event) -> Vec<Report> {
-        let reports = self.watch.handle(event, self.now);
+        let stopped = self.watch.handle(event, self.now);
         assert!(self.watch.deadline().is_none_or(|due| due > self.now.steady), "a deadline in the past");
-        reports
+        let found = self.watch.found();
+        let known = [found.dialog, found.turn, found.end];
+        assert!(stopped.is_none() || known.contains(&stopped), "a stop that is not among the findings");
+        self.listener.hear(found, self.prompt.sent())
     }
 
     #[track_caller]
@@ -174,7 +183,7 @@ fn shown(report: &Report) -> String {
 
 #[track_caller]
 fn play(script: &str) -> Stage {
-    let mut stage = Stage::new(NOTHING, Said::default());
+    let mut stage = Stage::new(NOTHING, &Findings::default());
     stage.play(script);
     stage
 }
@@ -182,7 +191,7 @@ fn play(script: &str) -> Stage {
 /// Plays a script behind a prompt that was sent at 100 and that the agent works on since 200.
 #[track_caller]
 fn play_prompted(script: &str) -> Stage {
-    let mut stage = play("0 idle -> ready\n 90 delivering\n 150 prompt 100 150\n 200 working");
+    let mut stage = play("0 idle -> ready\n 150 prompt 100 150\n 200 working");
     stage.play(script);
     stage
 }
@@ -194,8 +203,8 @@ fn an_agent_is_ready_once() {
         play(&format!("0 starting\n 900 {state} -> ready"));
     }
     play("0 starting\n 10 unknown\n 20 unknown/unreachable\n 30 working\n 40 idle -> ready");
-    let mut stage = Stage::new(PromptState::Delivering, Said::default());
-    stage.play("0 idle");
+    let prompt = PromptState::Prompt { sent: wall(-9_000), taken: None };
+    Stage::new(prompt, &Findings::default()).play("0 working");
 }
 
 #[test]
@@ -223,7 +232,7 @@ fn a_flicker_between_two_tools_is_no_stop() {
 fn a_stop_is_reported_once_for_its_prompt() {
     play_prompted(
         "1000 idle\n 1150 tick -> idle\n 2000 working\n 3000 idle\n 9000 tick\n 9100 error\n 9900 tick
-         10000 delivering\n 10200 prompt 10010 10200\n 10300 working\n 10400 idle\n 10550 tick -> idle",
+         10200 prompt 10010 10200\n 10300 working\n 10400 idle\n 10550 tick -> idle",
     );
 }
 
@@ -235,44 +244,43 @@ fn watching_starting_and_unknown_are_no_stop() {
 
 #[test]
 fn an_agent_without_a_prompt_does_not_stop_by_resting() {
-    let stage =
-        play("0 idle -> ready\n 10000 tick\n 11000 working\n 12000 idle\n 13000 delivering\n 99999 idle");
+    let stage = play("0 idle -> ready\n 10000 tick\n 11000 working\n 12000 idle\n 99999 idle");
     assert_eq!(stage.watch.deadline(), None);
 }
 
 #[test]
 fn one_that_rests_since_before_its_prompt_is_given_time_to_begin() {
-    let script = "0 idle -> ready\n 500 delivering\n 2000 prompt 510 2000";
+    let script = "0 idle -> ready\n 2000 prompt 510 2000";
     play(&format!("{script}\n 11999 tick\n 12000 tick -> idle"));
     play(&format!("{script}\n 5000 working\n 6000 idle\n 6150 tick -> idle"));
     // Nobody knows when it had the prompt: it counts from when that was sent.
-    play("0 idle -> ready\n 4000 delivering\n 4100 prompt 4010\n 14009 tick\n 14010 tick -> idle");
+    play("0 idle -> ready\n 4100 prompt 4010\n 14009 tick\n 14010 tick -> idle");
 }
 
 #[test]
 fn a_screen_that_was_found_again_is_given_time_to_be_understood() {
     let prompt = PromptState::Prompt { sent: wall(-60_000), taken: Some(wall(-59_000)) };
-    let mut stage = Stage::new(prompt, Said::default());
+    let mut stage = Stage::new(prompt, &Findings::default());
     stage.play("0 idle since=-90000\n 2999 tick\n 3000 tick -> idle");
     // It rested after the prompt: that was seen by the daemon before.
-    let mut stage = Stage::new(prompt, Said::default());
+    let mut stage = Stage::new(prompt, &Findings::default());
     stage.play("0 idle since=-30000 -> idle");
 }
 
 #[test]
 fn what_happened_before_the_daemon_keeps_its_order() {
     let (started, zone) = (Now { steady: Steady(5), ..BEGIN }, TimeZone::UTC);
-    for (since, reports) in [(-90_000, 0), (-30_000, 1)] {
+    for (since, stops) in [(-90_000, false), (-30_000, true)] {
         let prompt = PromptState::Prompt { sent: wall(-60_000), taken: None };
-        let mut watch = StopWatch::new(prompt, Said::default(), Patience::UNLIMITED, zone.clone(), started);
+        let mut watch = StopWatch::new(prompt, Findings::default(), zone.clone(), started);
         let idle = Event::StatusChanged(status(State::Idle, wall(since)));
-        assert_eq!(watch.handle(idle, started).len(), reports, "idle since {since}");
+        assert_eq!(watch.handle(idle, started).is_some(), stops, "idle since {since}");
     }
 }
 
 #[test]
 fn a_dialog_has_to_stay_open_and_may_be_answered() {
-    let begin = "0 idle -> ready\n 90 delivering\n 150 prompt 100 150\n 200 working";
+    let begin = "0 idle -> ready\n 150 prompt 100 150\n 200 working";
     play(&format!(
         "{begin}\n 1000 blocked/permission\n 3999 tick\n 4000 tick -> blocked:permission\n 9000 tick
          10000 working -> resumed\n 11000 blocked/plan\n 13999 working
@@ -287,7 +295,8 @@ fn a_dialog_has_to_stay_open_and_may_be_answered() {
 #[test]
 fn a_dialog_that_was_reported_before_a_restart_is_not_reported_again() {
     let prompt = PromptState::Prompt { sent: wall(-9_000), taken: None };
-    let mut stage = Stage::new(prompt, Said { blocked: true, ..Said::default() });
+    let dialog = Some(stopped(Trigger::DialogOpen, Stop::Blocked { kind: crate::Asking::Permission }));
+    let mut stage = Stage::new(prompt, &Findings { dialog, ..Findings::default() });
     stage.play("0 blocked/permission since=-8000\n 9000 tick\n 10000 working -> resumed");
 }
 
@@ -342,16 +351,14 @@ fn a_limit_says_when_it_ends() {
 
 #[test]
 fn an_end_is_reported_whatever_the_agent_has() {
-    play("0 starting\n 10 exited exit=3 -> exited:3\n 20 idle\n 30 gone");
+    play("0 starting\n 10 exited exit=3 -> exited:3\n 20 idle");
     play("0 starting\n 10 exited signal=9 -> signal:9");
     play("0 idle -> ready\n 10 exited -> lost");
-    play_prompted("1000 exited exit=0 -> exited:0\n 2000 delivering\n 3000 exited exit=0");
+    play_prompted("1000 exited exit=0 -> exited:0\n 2000 prompt 2000\n 3000 exited exit=0");
     play_prompted("1000 exited exit=143 stop -> ended");
     play_prompted("1000 blocked\n 1100 exited exit=1 -> exited:1");
-    let stage = play("0 gone exit=1 -> exited:1");
-    assert!(stage.watch.is_over() && stage.watch.deadline().is_none());
-    play("0 idle -> ready\n 10 gone -> lost");
-    play("0 idle -> ready\n 10 gone exit=1 stop -> ended");
+    let stage = play("0 exited exit=1 -> exited:1");
+    assert_eq!(stage.watch.deadline(), None);
     // The terminal was lost on the way: it was stopped all the same.
     play("0 idle -> ready\n 10 exited exit= stop -> ended");
     play("0 idle -> ready\n 10 exited exit= -> lost");
@@ -363,20 +370,54 @@ fn a_question_may_be_answered_and_the_prompt_stops_again() {
         "1000 idle asks\n 1150 tick -> asks\n 2000 unknown\n 3000 idle asks\n 3500 tick
          4000 working -> resumed\n 5000 idle\n 5150 tick -> idle\n 6000 working\n 7000 idle\n 8000 tick",
     );
-    assert_eq!(stage.watch.said(), Said { blocked: false, stopped: Some(wall(100)), asked: false });
+    assert!(stage.watch.found().turn.is_some_and(|turn| !turn.stop.asks()));
 }
 
 #[test]
 fn a_restart_reports_nothing_again() {
     let prompt = PromptState::Prompt { sent: wall(-9_000), taken: None };
-    let said = Said { stopped: Some(wall(-9_000)), ..Said::default() };
-    Stage::new(prompt, said)
+    let turn = Some(stopped(Trigger::TurnEnded, Stop::Idle { asks: false }));
+    Stage::new(prompt, &Findings { turn, ..Findings::default() })
         .play("0 idle since=-8000\n 20000 tick\n 21000 working\n 22000 idle\n 23000 tick");
-    let said = Said { asked: true, ..said };
-    let text = serde_json::to_string(&said).unwrap();
-    let said = serde_json::from_str(&text).unwrap();
-    Stage::new(prompt, said).play("0 idle asks since=-8000\n 20000 tick\n 21000 working -> resumed");
-    assert_eq!(serde_json::from_str::<Said>("{}").unwrap(), Said::default());
+    let turn = Some(stopped(Trigger::TurnEnded, Stop::Idle { asks: true }));
+    let text = serde_json::to_string(&Findings { turn, ..Findings::default() }).unwrap();
+    let found = serde_json::from_str(&text).unwrap();
+    Stage::new(prompt, &found).play("0 idle asks since=-8000\n 20000 tick\n 21000 working -> resumed");
+    assert_eq!(serde_json::from_str::<Findings>("{}").unwrap(), Findings::default());
+}
+
+#[test]
+fn a_listener_that_comes_late_misses_nothing() {
+    let mut stage = play("0 idle -> ready\n 150 prompt 100 150\n 200 working");
+    stage.play("1000 idle asks\n 1150 tick -> asks");
+    let found = *stage.watch.found();
+    let turn = found.turn.unwrap();
+    let mut late = Listener::default();
+    assert_eq!(late.hear(&found, None), [Report::Ready]);
+    assert_eq!(late.hear(&found, Some(wall(100))), [Report::Stopped(turn)]);
+    assert_eq!(late.hear(&found, Some(wall(100))), []);
+    // One that was told before a restart, and one that knew of a dialog that is gone.
+    assert_eq!(Listener::again(false).hear(&found, Some(wall(100))), [Report::Stopped(turn)]);
+    let again = Listener::again(true).hear(&found, Some(wall(100)));
+    assert_eq!(again, [Report::Resumed, Report::Stopped(turn)]);
+    // The end of the process is the last that is heard.
+    let end = stopped(Trigger::PtyExit, Stop::Lost);
+    let ended = Findings { end: Some(end), ..found };
+    assert_eq!(late.hear(&ended, None), [Report::Stopped(end)]);
+    assert_eq!(late.hear(&found, Some(wall(200))), []);
+}
+
+#[test]
+fn a_turn_counts_for_the_prompt_that_the_listener_gave() {
+    let mut stage = play("0 idle -> ready\n 150 prompt 100 150\n 200 working");
+    stage.play("1000 idle\n 1150 tick -> idle");
+    // A person's prompt, of which the listener knows nothing.
+    let (prompt, sent) = (PromptState::Prompt { sent: wall(2_000), taken: None }, wall(100));
+    stage.now = at(2_000, 0);
+    assert_eq!(stage.watch.handle(Event::PromptChanged(prompt), stage.now), None);
+    assert_eq!(stage.listener.hear(stage.watch.found(), Some(sent)), []);
+    stage.play("2100 working\n 3000 idle\n 3150 tick");
+    assert!(stage.watch.found().turn.is_some());
 }
 
 #[test]
@@ -391,7 +432,7 @@ fn spending_is_reported_once_per_change() {
 fn a_stop_says_what_was_known_of_it() {
     let mut stage = play_prompted("1000 idle output=400 beat=300");
     stage.now = at(1_150, 0);
-    let reports = stage.handle(Event::TimePassed);
+    let reports = stage.handle(Event::StatusChanged(stage.status.clone()));
     let stopped = Stopped {
         trigger: Trigger::TurnEnded,
         stop: Stop::Idle { asks: false },
@@ -415,7 +456,8 @@ fn a_stop_says_what_was_known_of_it() {
     let mut stage = play_prompted("");
     stage.now = at(1_700, 0);
     let exit = Some(Exit { status: Some(3), signal: None });
-    let gone = stage.handle(Event::SessionGone { exit, stop_requested: false });
+    let exited = AgentStatus { exit, ..status(State::Exited, wall(200)) };
+    let gone = stage.handle(Event::StatusChanged(exited));
     let [Report::Stopped(stopped)] = gone.as_slice() else { panic!("{gone:?}") };
     let known = (stopped.trigger, stopped.exit, stopped.idle_for);
     assert_eq!(known, (Trigger::PtyExit, exit, Duration::from_millis(1_500)));
@@ -434,17 +476,11 @@ fn a_wall_clock_that_is_set_stops_nothing_early_and_hangs_nothing() {
             "1000 blocked/plan\n 1500 set {set}\n 2000 blocked/plan\n 3999 tick\n 4000 tick -> blocked:plan"
         ));
         play(&format!(
-            "0 idle -> ready\n 500 delivering\n 2000 prompt 510 2000\n 3000 set {set}
+            "0 idle -> ready\n 2000 prompt 510 2000\n 3000 set {set}
              3000 idle\n 11999 tick\n 12000 tick -> idle"
         ));
         // While the agent works: the moments of prompt and rest are from different clocks.
         play_prompted(&format!("500 set {set}\n 1000 idle\n 1149 tick\n 1150 tick -> idle"));
-        // While the prompt is on its way: the agent has not begun.
-        play(&format!(
-            "0 idle -> ready\n 500 delivering\n 1000 set {set}\n 2000 prompt 510 {}\n 3000 tick
-             11999 tick\n 12000 tick -> idle",
-            2_000 + set
-        ));
     }
 }
 
@@ -466,7 +502,7 @@ impl Dice {
 /// Plays events at random, restarts of the daemon and a clock that is set among them, and checks every report.
 fn storm(seed: u64) {
     let mut dice = Dice(seed);
-    let mut stage = Stage::new(NOTHING, Said::default());
+    let mut stage = Stage::new(NOTHING, &Findings::default());
     let mut ms = 0;
     let mut given = NOTHING;
     // What was reported of the present prompt and not taken back.
@@ -478,21 +514,19 @@ fn storm(seed: u64) {
         }
         stage.now = at(ms, stage.set);
         if dice.roll(20) == 0 {
-            let patience = Patience::limited(Duration::from_secs(30));
-            stage.watch = StopWatch::new(given, stage.watch.said(), patience, TimeZone::UTC, stage.now);
+            stage.watch = StopWatch::new(given, *stage.watch.found(), TimeZone::UTC, stage.now);
+            let again = stage.watch.handle(Event::PatienceChanged(PATIENCE), stage.now);
+            assert_eq!(again, None, "seed {seed}: it has seen nothing yet");
         }
         let event = match dice.roll(10) {
             0 => {
-                given = PromptState::Delivering;
-                Event::PromptChanged(given)
-            }
-            1 => {
                 let sent = stage.now.wall.minus(Duration::from_millis(10));
                 given = PromptState::Prompt { sent, taken: Some(stage.now.wall) };
+                stage.prompt = given;
                 said.retain(|trigger| *trigger == Trigger::DialogOpen);
                 Event::PromptChanged(given)
             }
-            2 | 3 => Event::TimePassed,
+            1..=3 => Event::StatusChanged(stage.status.clone()),
             _ => {
                 let named = dice.one_of(&[
                     "idle", "idle", "working", "working", "blocked", "error", "limited", "unknown",

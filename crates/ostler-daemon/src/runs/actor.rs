@@ -8,7 +8,7 @@ use std::time::Duration;
 use ostler_core::Wall;
 use ostler_core::breaker::News as Told;
 use ostler_core::run::{Act, Action, AgentId, Changes, Event, Outcome, Phase};
-use ostler_core::stop_watch::{PromptState, Report};
+use ostler_core::stop_watch::{Findings, Listener, Report};
 use ostler_protocol::{CheckInfo, RunInfo};
 use ostler_store::NewEvent;
 use ostler_store::shared::{Kind, SharedStore, Swap};
@@ -18,8 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::batch::Place;
 use super::record::{RunRecord, exclude, forget_environment, forget_seen, look};
-use super::watch_agent::AgentReport;
-use super::{Handle, Runs, info};
+use super::{Handle, Runs, ended_agent, info};
 use crate::session::SessionHandle;
 use crate::{clock, stop};
 
@@ -46,7 +45,15 @@ pub(super) enum Command {
 pub(super) enum TaskResult {
     /// Nothing but an event for the run.
     Event(Event),
-    Reported(AgentReport),
+    /// This is found of an agent's stops now.
+    Found {
+        agent: AgentId,
+        found: Findings,
+    },
+    /// An agent's session is gone.
+    Gone {
+        agent: AgentId,
+    },
     Started {
         agent: AgentId,
         handle: SessionHandle,
@@ -103,7 +110,9 @@ pub(super) enum Turn {
 
 struct WatchedAgent {
     handle: SessionHandle,
-    prompt: watch::Sender<PromptState>,
+    listener: Listener,
+    /// What was found of it last.
+    found: Option<Findings>,
 }
 
 impl RunActor {
@@ -341,17 +350,22 @@ impl RunActor {
     async fn on_result(&mut self, result: TaskResult) {
         match result {
             TaskResult::Event(event) => self.handle(event).await,
-            TaskResult::Reported(AgentReport { agent, report }) => self.on_report(agent, report).await,
-            TaskResult::Started { agent, handle } => self.watch(agent, handle, PromptState::Nothing),
+            TaskResult::Found { agent, found } => {
+                if let Some(watched) = self.agents.get_mut(&agent) {
+                    watched.found = Some(found);
+                    self.listen(agent).await;
+                }
+            }
+            TaskResult::Gone { agent } => self.on_gone(agent).await,
+            TaskResult::Started { agent, handle } => self.watch(agent, handle, Listener::default()),
             TaskResult::Submitted { act, agent, proof, sent } => {
                 if let Some(prompt) = self.record.prompts.last_mut() {
                     prompt.proof = Some(proof.clone());
                 }
                 self.record.sent = Some(sent);
                 self.handle(Event::PromptSubmitted { act, proof }).await;
-                if let Some(watched) = self.agents.get(&agent) {
-                    watched.prompt.send_replace(self.record.run.prompt_state(Some(sent)));
-                }
+                // The turn may be over already.
+                self.listen(agent).await;
             }
             TaskResult::Observed { act, changes, tree } => {
                 // What was seen later is of no use where nobody asks for it any more.
@@ -382,6 +396,26 @@ impl RunActor {
                 };
                 self.handle(event).await;
             }
+        }
+    }
+
+    /// Hears what is new of what was found of an agent.
+    async fn listen(&mut self, agent: AgentId) {
+        let prompt = self.record.run.prompt(self.record.sent);
+        let Some(WatchedAgent { listener, found: Some(found), .. }) = self.agents.get_mut(&agent) else {
+            return;
+        };
+        for report in listener.hear(found, prompt) {
+            self.on_report(agent, report).await;
+        }
+    }
+
+    /// An agent's session is gone; where nobody has said how it ended, its record does.
+    async fn on_gone(&mut self, agent: AgentId) {
+        let said = |watched: &WatchedAgent| watched.found.is_some_and(|found| found.end.is_some());
+        if self.agents.get(&agent).is_some_and(|watched| !said(watched)) {
+            let stop = ended_agent::stop(&self.runs.store, &self.record.session_id(agent)).await;
+            self.handle(Event::AgentStopped { agent, stop }).await;
         }
     }
 

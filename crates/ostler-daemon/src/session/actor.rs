@@ -9,6 +9,7 @@ mod perform;
 use std::collections::HashMap;
 use std::process::Child;
 
+use ostler_core::stop_watch::Findings;
 use ostler_core::{State, Steady};
 use ostler_hold::SessionDir;
 use ostler_screen::Size;
@@ -74,6 +75,7 @@ pub(crate) struct Actor {
 pub(crate) struct Mailbox {
     commands: mpsc::Receiver<Command>,
     state: watch::Sender<State>,
+    stops: watch::Sender<Option<Findings>>,
     size: watch::Sender<Size>,
     editions: watch::Receiver<u64>,
 }
@@ -96,6 +98,7 @@ pub(crate) fn mailbox(services: &Services, record: &Record) -> (Mailbox, Session
     let size = Size::clamped(record.start.cols, record.start.rows);
     let (sender, commands) = mpsc::channel(BACKLOG);
     let (state, state_receiver) = watch::channel(State::Starting);
+    let (stops, stops_receiver) = watch::channel(None);
     let (size, size_receiver) = watch::channel(size);
     let handle = SessionHandle {
         id: record.start.id.clone(),
@@ -104,9 +107,10 @@ pub(crate) fn mailbox(services: &Services, record: &Record) -> (Mailbox, Session
         dir: SessionDir::new(&record.start.dir),
         commands: sender,
         state: state_receiver,
+        stops: stops_receiver,
         size: size_receiver,
     };
-    (Mailbox { commands, state, size, editions: services.knowledge.editions() }, handle)
+    (Mailbox { commands, state, stops, size, editions: services.knowledge.editions() }, handle)
 }
 
 impl Actor {
@@ -230,8 +234,9 @@ impl Actor {
             }
             Woken::Arrived(Err(error)) | Woken::Connected(Err(error)) => self.disconnected(&error).await,
             Woken::Connected(Ok((holder, status))) => {
+                let abilities = holder.abilities();
                 self.transport = Some(holder);
-                self.hand(Event::Connected(status)).await;
+                self.hand(Event::Connected { status, abilities }).await;
             }
             Woken::Transcript(batch) => {
                 let event = conversation::event(batch);

@@ -4,7 +4,7 @@ use ostler_core::Wall;
 use ostler_core::typing::Answer;
 use ostler_hold::wire::{self, Outcome, Reply, Status};
 use ostler_hold::{ExitRecord, SessionDir, crc32};
-use ostler_session::{Event, Exit, Lane, Request, TerminalStatus};
+use ostler_session::{Abilities, Event, Exit, Lane, Request, TerminalStatus};
 
 use super::{Arrived, Link, LinkError, Transport};
 
@@ -27,6 +27,10 @@ impl Holder {
 
 impl Transport for Holder {
     type Arrived = Frames;
+
+    fn abilities(&self) -> Abilities {
+        Abilities { keys: true, terminal: true }
+    }
 
     fn request(&mut self, request: &Request) {
         let request = match request {

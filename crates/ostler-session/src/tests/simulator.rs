@@ -16,9 +16,10 @@ mod world;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ostler_core::message::MessageState;
 use ostler_testkit::stand_in::Record;
 
-use crate::Safeguard;
+use crate::{Abilities, Safeguard};
 use plan::Plan;
 use world::{Sabotage, World};
 
@@ -120,26 +121,44 @@ fn a_gap_in_the_output_is_no_gap_in_the_modes() {
     }
 }
 
+#[test]
+fn a_transport_is_asked_for_no_more_than_it_can_do() {
+    let played = |abilities: Abilities| {
+        let mut world = World::new(Plan::quiet(), None);
+        world.abilities = abilities;
+        world.run();
+        assert_eq!(verdict::complaints(&world), Vec::<String>::new(), "{abilities:?}");
+        let (message, _) = world.store.message("m0").unwrap();
+        (message.state, message.enters, message.failure.clone())
+    };
+    let told_nothing = played(Abilities { keys: true, terminal: false });
+    assert_eq!(told_nothing, (MessageState::Delivered, 1, None));
+    let (state, enters, failure) = played(Abilities { keys: false, terminal: true });
+    assert_eq!((state, enters), (MessageState::Failed, 0));
+    assert_eq!(failure.as_deref(), Some("nothing can be typed into this session"));
+}
+
 /// What may be broken, and a seed that notices it. `OSTLER_SIM_FIND=1` looks for others where they do not, as after a
 /// change of the plans, and prints them.
-const NOTICED: [(Sabotage, u64); 17] = [
+const NOTICED: [(Sabotage, u64); 18] = [
     (Sabotage::Session(Safeguard::OnlyIntoAnEmptyComposer), 46),
     (Sabotage::Session(Safeguard::EnterOnlyWhileSeen), 189),
     (Sabotage::Session(Safeguard::NothingIntoDialogs), 5),
     (Sabotage::Session(Safeguard::NothingBeforeReady), 2527),
     (Sabotage::Session(Safeguard::NothingIntoTurns), 12),
     (Sabotage::Session(Safeguard::PeopleTypeFirst), 2706),
-    (Sabotage::Session(Safeguard::KeysWaitForEnter), 295),
+    (Sabotage::Session(Safeguard::KeysWaitForEnter), 374),
     (Sabotage::Session(Safeguard::OldEchoesDoNotCount), 721),
     (Sabotage::Session(Safeguard::UnreadIsNotMissing), 12357),
     (Sabotage::Session(Safeguard::ReadIsNotDone), 19),
     (Sabotage::Session(Safeguard::KeysAreAnswers), 439),
-    (Sabotage::Session(Safeguard::OldOutputProvesNothing), 523),
+    (Sabotage::Session(Safeguard::OldOutputProvesNothing), 91),
     (Sabotage::Session(Safeguard::OthersEnterForThemselves), 802),
     (Sabotage::Session(Safeguard::RecordedBeforeTold), 66),
-    (Sabotage::LedgerForgets, 61),
+    (Sabotage::Session(Safeguard::RecordedPromptsStop), 104),
+    (Sabotage::LedgerForgets, 345),
     (Sabotage::CommitsAreLate, 4),
-    (Sabotage::WritesAreForgotten, 2),
+    (Sabotage::WritesAreForgotten, 38),
 ];
 
 #[test]

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use ostler_core::run::{Act, AgentId, Changes, Context, Event};
-use ostler_core::stop_watch::{PromptState, StopWatch};
+use ostler_core::stop_watch::Listener;
 use ostler_core::{Proof, SessionName, State, Wall};
 use ostler_protocol::{MessageInfo, OsText, SendTerms, StartRequest, StartupRequest};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::super::helper::{self, Question};
@@ -16,7 +15,7 @@ use super::super::watch_agent::watch_agent;
 use super::super::{checks, ended_agent};
 use super::{GRACE_MS, RunActor, TaskResult, WatchedAgent};
 use crate::session::{Command as SessionCommand, SendCommand, SessionHandle};
-use crate::{clock, stop};
+use crate::stop;
 
 /// Letters of a task's name in the names of its agents.
 const MAX_TASK: usize = 28;
@@ -85,7 +84,10 @@ impl RunActor {
     pub(super) fn adopt_agent(&mut self) {
         let Some((agent, _)) = self.record.run.agent() else { return };
         if let Some(handle) = self.runs.sessions.get(&self.record.session_id(agent)) {
-            self.watch(agent, handle, self.record.run.prompt_state(self.record.sent));
+            let run = &self.record.run;
+            let again = || Listener::again(run.is_blocked());
+            let listener = if run.is_starting() { Listener::default() } else { again() };
+            self.watch(agent, handle, listener);
         }
     }
 
@@ -98,17 +100,18 @@ impl RunActor {
         }
     }
 
-    pub(super) fn watch(&mut self, agent: AgentId, handle: SessionHandle, given: PromptState) {
+    pub(super) fn watch(&mut self, agent: AgentId, handle: SessionHandle, listener: Listener) {
         if self.agents.contains_key(&agent) {
             return;
         }
-        let (prompt, receiver) = watch::channel(given);
-        let run = &self.record.run;
-        let (patience, zone) = (run.policy().patience(), TimeZone::system());
-        let stop_watch = StopWatch::new(given, run.said(), patience, zone, clock::both());
-        let (store, results) = (self.runs.store.clone(), self.results.clone());
-        tokio::spawn(watch_agent(store, agent, handle.clone(), receiver, stop_watch, results));
-        self.agents.insert(agent, WatchedAgent { handle, prompt });
+        let (patience, results) = (self.record.run.policy().patience(), self.results.clone());
+        let watched = handle.clone();
+        tokio::spawn(async move {
+            // Where the session is gone, what it found last is still to be had.
+            let _ = watched.tell(SessionCommand::SetPatience(patience)).await;
+            watch_agent(agent, watched, results).await;
+        });
+        self.agents.insert(agent, WatchedAgent { handle, listener, found: None });
     }
 
     pub(super) async fn deliver(
@@ -135,7 +138,6 @@ impl RunActor {
             settled,
         };
         let (handle, results) = (watched.handle.clone(), self.results.clone());
-        watched.prompt.send_replace(PromptState::Delivering);
         tokio::spawn(async move {
             let told = handle.tell(SessionCommand::Send(Box::new(command))).await;
             let accepted = if told.is_ok() { recorded.await.ok() } else { None };

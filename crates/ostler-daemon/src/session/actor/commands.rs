@@ -85,6 +85,7 @@ impl Actor {
             Command::Viewer { viewer, size } => self.ask(Event::Viewer { viewer, size }).await,
             Command::ViewerGone { viewer } => self.ask(Event::ViewerGone { viewer }).await,
             Command::Hook(report) => self.on_hook(*report).await,
+            Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
             Command::Stop { grace_ms, done } => {
                 self.stoppers.push(done);
                 self.ask(Event::Stop { grace_ms }).await;

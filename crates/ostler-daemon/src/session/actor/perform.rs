@@ -107,6 +107,7 @@ impl Actor {
                 }
             }
             Effect::State(state) => drop(self.mailbox.state.send_replace(state)),
+            Effect::StopsChanged => drop(self.mailbox.stops.send_replace(Some(*self.session.stops()))),
             Effect::Size(size) => drop(self.mailbox.size.send_replace(size)),
             Effect::Log(log) => self.log(&log),
         }

@@ -85,6 +85,9 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
         }
     }
     complaints.extend(raw_complaints(world));
+    if !world.knows_of_stop() {
+        complaints.push("the agent has stopped, and that is not said".into());
+    }
     complaints
 }
 

@@ -14,13 +14,14 @@ use ostler_core::detector::{ProcessSample, Settings};
 use ostler_core::message::MessageState;
 use ostler_core::{Now, Proof, Steady, Wall, typing};
 use ostler_screen::SafeText;
+use ostler_testkit::stand_in::Record;
 
 use super::agent::Agent;
 use super::holder::Holder;
 use super::plan::{LONG, Plan, Sent};
 use super::store::Store;
 use crate::effect::Lane;
-use crate::event::{Command, Event, StoredBody, TerminalStatus, Ticket};
+use crate::event::{Abilities, Command, Event, StoredBody, TerminalStatus, Ticket};
 use crate::profile::{AgentProfile, Policies};
 use crate::{Change, Safeguard, Session};
 
@@ -123,11 +124,14 @@ pub(super) struct World {
     /// Output up to here was handed to the session, while it is subscribed.
     subscribed: Option<u64>,
     saved_screen: Option<(Vec<u8>, u64)>,
+    pub(super) abilities: Abilities,
     /// While a connection is broken, more is written than the holder keeps.
     pub(super) loses_output: bool,
     effects: u64,
     kills: std::vec::IntoIter<u64>,
     kill_at: Option<u64>,
+    /// When a daemon was killed last.
+    killed_at: u64,
     healed: bool,
     tickets: HashMap<Ticket, String>,
     last_ticket: u64,
@@ -245,10 +249,12 @@ impl World {
             daemon: 0,
             subscribed: None,
             saved_screen: None,
+            abilities: Abilities { keys: true, terminal: true },
             loses_output: false,
             effects: 0,
             kills,
             kill_at,
+            killed_at: 0,
             healed: false,
             tickets: HashMap::new(),
             last_ticket: 0,
@@ -328,8 +334,29 @@ impl World {
         let known = |sent: &Sent| {
             self.store.message(&sent.id).is_some_and(|(message, _)| message.state != MessageState::Queued)
         };
-        self.plan.sends.iter().all(known) && !self.agent.is_working() && self.now > BAD + 6_000
-            || self.store.ending.is_some()
+        let done = self.plan.sends.iter().all(known) && !self.agent.is_working() && self.now > BAD + 6_000;
+        done && self.knows_of_stop() || self.store.ending.is_some()
+    }
+
+    /// Whether the session has said that its agent has stopped, where it has.
+    pub(super) fn knows_of_stop(&self) -> bool {
+        let Some(session) = &self.session else { return false };
+        let found = session.stops();
+        let taken = self.agent.log.iter().rev().find_map(|(at, record)| match record {
+            Record::Submitted { text, .. } => Some((*at, text.trim_end())),
+            _ => None,
+        });
+        // What a person typed is remembered with the next state: a daemon that is killed before takes it along.
+        let is_known = |(at, text): (u64, &str)| {
+            at > self.killed_at || self.plan.sends.iter().any(|sent| text.ends_with(sent.body.trim_end()))
+        };
+        if self.agent.ended.is_some() {
+            found.end.is_some()
+        } else if self.agent.dialog().is_some() {
+            found.dialog.is_some()
+        } else {
+            !taken.is_some_and(is_known) || found.turn.is_some()
+        }
     }
 
     fn happen(&mut self, daemon: u64, happening: Happening) {
@@ -372,7 +399,10 @@ impl World {
 
     fn on_arrival(&mut self, arrival: Arrival) {
         match arrival {
-            Arrival::Connected(status) => self.hand(Event::Connected(status)),
+            Arrival::Connected(status) => {
+                let abilities = self.abilities;
+                self.hand(Event::Connected { status, abilities });
+            }
             Arrival::NoConnection => {
                 self.subscribed = None;
                 let evidence = self.evidence();
@@ -451,6 +481,7 @@ impl World {
         if let Some(session) = &self.session {
             let _ =
                 writeln!(story, "in the end: {:?}, with {} waiting", session.described(), session.waiting());
+            let _ = writeln!(story, "  {:?}", session.stops());
             for view in self.plan.sends.iter().filter_map(|sent| session.message(&sent.id)) {
                 let _ = writeln!(story, "  {} waits for {:?}", view.message.id, view.waits_for);
             }

@@ -52,6 +52,7 @@ impl World {
 
     pub(super) fn kill(&mut self) {
         self.tell("the daemon is killed");
+        self.killed_at = self.now;
         // What anybody was told is in the record.
         for told in self.told.iter().filter(|told| told.state == MessageState::Delivered) {
             let recorded =
@@ -177,6 +178,7 @@ impl World {
             | Effect::Print { .. }
             | Effect::Heard(_)
             | Effect::AnswerStoppers
+            | Effect::StopsChanged
             | Effect::Size(_)
             | Effect::Log(_) => {}
         }
@@ -210,6 +212,14 @@ impl World {
     }
 
     pub(super) fn request(&mut self, request: Request) {
+        let asks = match request {
+            Request::Input { .. } => self.abilities.keys,
+            Request::Inspect => self.abilities.terminal,
+            _ => true,
+        };
+        if !asks {
+            self.complaints.push(format!("{request:?} is more than the transport can do"));
+        }
         match request {
             Request::Subscribe { from } => {
                 self.subscribed = Some(from);
@@ -220,9 +230,6 @@ impl World {
                     let what = String::from_utf8_lossy(&bytes).into_owned();
                     self.tell(format!("types write {seq}: {}", what.escape_debug()));
                     self.check_target(seq);
-                }
-                if lane == Lane::Keys {
-                    self.keys_typed.push((self.now, String::from_utf8_lossy(&bytes).into_owned()));
                 }
                 let answer = self.type_input(lane, self.daemon, seq, &bytes);
                 self.arrive(2, Arrival::Answered(answer));
@@ -251,6 +258,9 @@ impl World {
                         .push(format!("write {seq} is an Enter before the last one was looked at"));
                 }
                 self.writes.push((at, String::from_utf8_lossy(bytes).into_owned()));
+            }
+            if lane == Lane::Keys {
+                self.keys_typed.push((at, String::from_utf8_lossy(bytes).into_owned()));
             }
             self.schedule_agent();
         }
