@@ -127,19 +127,26 @@ pub(crate) fn read(row: &grid::Row<Cell>, text: &mut String, wanted: Wanted) {
             && !cell.c.is_control()
             && cell.zerowidth().is_none()
     };
-    let hides = |faint: bool| faint && wanted == Wanted::Solid;
+    // A cursor that a program draws itself, by reverse colours, stands on the first character of what it suggests.
+    let hides = |faint: bool, cursor: bool, before_faint: bool| {
+        wanted == Wanted::Solid && (faint || cursor && before_faint)
+    };
     let cells = &row[..];
     let written = cells.iter().rposition(|cell| cell.c != ' ' || !is_simple(cell)).map_or(0, |last| last + 1);
     let cells = &cells[..written];
     text.clear();
     // Most rows hold nothing but characters of one column, and screens are read often.
     if cells.iter().all(is_simple) {
-        text.extend(
-            cells.iter().map(|cell| if hides(cell.flags.contains(Flags::DIM)) { ' ' } else { cell.c }),
-        );
+        let has = |index: usize, flag: Flags| cells.get(index).is_some_and(|cell| cell.flags.contains(flag));
+        text.extend(cells.iter().enumerate().map(|(index, cell)| {
+            let cursor = has(index, Flags::INVERSE);
+            if hides(has(index, Flags::DIM), cursor, has(index + 1, Flags::DIM)) { ' ' } else { cell.c }
+        }));
     } else {
-        for glyph in glyphs(row) {
-            if hides(glyph.style.dim) {
+        let mut glyphs = glyphs(row).peekable();
+        while let Some(glyph) = glyphs.next() {
+            let before_faint = glyphs.peek().is_some_and(|next| next.style.dim);
+            if hides(glyph.style.dim, glyph.style.reverse, before_faint) {
                 text.push(' ');
             } else {
                 text.push(glyph.character);

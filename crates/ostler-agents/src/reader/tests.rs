@@ -219,6 +219,12 @@ fn faint_text_frames_and_what_means_empty_are_no_draft() {
     assert_eq!(composer(FRAME, &mut screen(4, faint)), Some((1..2, 0..3, false)));
     let half = "----\r\n> a\x1b[2mbout\x1b[0m\r\n====";
     assert_eq!(composer(FRAME, &mut screen(4, half)), Some((1..2, 0..3, true)));
+    // The cursor that the program draws stands on the first letter of what it suggests; on a letter that was written it
+    // is followed by what was written.
+    let suggested = "----\r\n> \x1b[7mT\x1b[27;2mry me\x1b[0m\r\n====";
+    assert_eq!(composer(FRAME, &mut screen(4, suggested)), Some((1..2, 0..3, false)));
+    let written = "----\r\n> \x1b[7mT\x1b[27mry me\x1b[0m\r\n====";
+    assert_eq!(composer(FRAME, &mut screen(4, written)), Some((1..2, 0..3, true)));
     let boxed = "────\r\n│ > │\r\n────";
     assert_eq!(
         composer("row = '^│ > ?', above = '^─', below = '^─'", &mut screen(4, boxed)),
