@@ -42,6 +42,8 @@ pub struct AgentStatus {
     pub stop_requested: bool,
     /// What its session has spent.
     pub usage: Usage,
+    /// Its transcript does not tell yet that the turn is over, so what the last answer cost is missing.
+    pub transcript_lags: bool,
     /// When its terminal last had output that was no echo.
     pub last_output: Option<Steady>,
     /// When it last called one of ostler's tools.

@@ -254,6 +254,12 @@ impl Detector {
         [(Reporter::Hook, &self.hooks), (Reporter::Transcript, &self.transcript)]
     }
 
+    /// Whether the transcript, where one is read, does not tell yet of the end of a turn that the agent's hooks told of.
+    pub fn transcript_lags(&self) -> bool {
+        let ended = self.hooks.open.filter(|open| !open.what);
+        ended.is_some() && self.transcript.open.is_some_and(|open| open.what)
+    }
+
     /// Why calls to the agent's model fail and are tried again, since when, and who says so.
     pub fn retrying(&self) -> Option<(Reporter, At<Failure>)> {
         let records = self.records().map(|(reporter, record)| (reporter, record.retrying));

@@ -45,6 +45,8 @@ const SETTLE: Duration = Duration::from_millis(150);
 const SETTLE_SHORT: Duration = Duration::from_millis(50);
 /// The same where nothing definite speaks for it.
 const SETTLE_LONG: Duration = Duration::from_millis(600);
+/// The same where its transcript has yet to tell of the end: it is written a moment later, and has what the answer cost.
+const SETTLE_BEHIND: Duration = Duration::from_millis(700);
 /// An agent that has a prompt and has been idle since before it for this long did its work unobserved.
 const UNSEEN: Duration = Duration::from_secs(10);
 /// A screen that was found again after a restart is understood by then.
@@ -257,6 +259,7 @@ impl StopWatch {
             return Some(self.prompt.taken.plus(UNSEEN).max(self.understood));
         }
         Some(entered.plus(match status.confidence {
+            _ if status.state == State::Idle && status.transcript_lags => SETTLE_BEHIND,
             // What went wrong may be known more exactly in a moment.
             0.97.. if status.state == State::Idle => SETTLE_SHORT,
             0.9.. => SETTLE,

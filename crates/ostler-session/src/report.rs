@@ -140,6 +140,7 @@ impl Session {
             exit: self.ending().map(|ending| Exit { status: ending.status, signal: ending.signal }),
             stop_requested: self.stop_requested(),
             usage: self.conversation.usage,
+            transcript_lags: detector.transcript_lags(),
             last_output: Some(self.changed).filter(|at| *at > Steady(0)),
             last_heartbeat: None,
         }

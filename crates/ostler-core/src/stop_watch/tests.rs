@@ -37,6 +37,7 @@ fn status(state: State, since: Wall) -> AgentStatus {
         exit: None,
         stop_requested: false,
         usage: Usage::default(),
+        transcript_lags: false,
         last_output: None,
         last_heartbeat: None,
     }
@@ -100,6 +101,7 @@ impl Stage {
                 "since" => status.since = moment(value),
                 "sure" => status.confidence = value.parse().unwrap(),
                 "asks" => status.asks = true,
+                "lags" => status.transcript_lags = true,
                 "stop" => status.stop_requested = true,
                 "until" => status.until = Some(value.replace('_', " ")),
                 "exit" => status.exit = Some(Exit { status: value.parse().ok(), signal: None }),
@@ -194,6 +196,15 @@ fn play_prompted(script: &str) -> Stage {
     let mut stage = play("0 idle -> ready\n 150 prompt 100 150\n 200 working");
     stage.play(script);
     stage
+}
+
+#[test]
+fn what_the_last_answer_cost_is_waited_for_and_not_for_long() {
+    play_prompted("300 idle sure=0.99 -> \n 350 tick -> idle");
+    play_prompted("300 idle sure=0.99 lags\n 500 idle sure=0.99 spent=7 -> spent:7 idle");
+    play_prompted("300 idle sure=0.99 lags\n 1000 tick -> idle\n 1100 idle sure=0.99 spent=7 -> spent:7");
+    // How a turn failed is told at once.
+    play_prompted("300 limited/rate_limit lags\n 450 tick -> limited:Rate");
 }
 
 #[test]
