@@ -14,7 +14,8 @@
 //! | `[[quote TEXT]]` | streams the text as it is; `\n` is a line break |
 //! | `[[recite NAME]]` | streams a text the server was given under that name |
 //! | `[[tool COMMAND]]` | calls the shell tool the agent offers |
-//! | `[[question TEXT]]` | calls the tool for questions the agent offers; says the text if there is none |
+//! | `[[question TEXT]]` | calls the tool for questions the agent offers; says the text if there is none. Several questions have ` \| ` between them |
+//! | `[[agent TASK]]` | calls the tool that gives a task to another agent, which a [`Play`] tells what to do |
 //! | `[[status 429 retry-after 2]]` | answers with an HTTP error, once |
 //! | `[[forever 429]]` | answers with an HTTP error from now on |
 //! | `[[forever 429 usage-limit 3600]]` | the same, and says that a plan is used up for so many seconds |

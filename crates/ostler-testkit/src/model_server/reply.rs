@@ -49,6 +49,10 @@ impl Performance {
                 beats.push(Beat::Text(text.clone()));
                 None
             }),
+            Ending::Agent(task) => tools::agent_call(&asked.tools, task, settings).or_else(|| {
+                beats.push(Beat::Text("There is no tool for agents.".into()));
+                None
+            }),
             Ending::Done | Ending::Status { .. } => None,
         };
         Self { exchange, log, beats, call }

@@ -27,8 +27,10 @@ pub enum Ending {
     Done,
     /// The agent is to run a command.
     Tool(String),
-    /// The agent is to ask its user.
+    /// The agent is to ask its user; several questions have ` | ` between them.
     Question(String),
+    /// The agent is to give this to an agent of its own.
+    Agent(String),
     /// The request fails.
     Status {
         /// The HTTP status.
@@ -93,6 +95,7 @@ fn parse(inner: &str, text: &str) -> Option<Directive> {
         "recite" => Directive::Part(Part::Recite(rest.to_owned())),
         "tool" => Directive::Ending(Ending::Tool(rest.to_owned())),
         "question" => Directive::Ending(Ending::Question(rest.to_owned())),
+        "agent" => Directive::Ending(Ending::Agent(rest.to_owned())),
         "status" => Directive::Ending(status(rest)?),
         "forever" => Directive::Forever(status(rest)?),
         _ => return None,

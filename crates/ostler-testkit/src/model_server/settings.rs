@@ -28,6 +28,10 @@ pub struct Settings {
     pub shell_args: BTreeMap<String, Value>,
     /// Name of the tool for questions, where the guess is wrong.
     pub question_tool: Option<String>,
+    /// Name of the tool that gives work to another agent.
+    pub agent_tool: Option<String>,
+    /// Arguments added to each call of that tool.
+    pub agent_args: BTreeMap<String, Value>,
     /// A request without tools may be the main one: the agent offers none.
     pub without_tools: bool,
     /// Texts for `[[recite NAME]]`.
@@ -47,12 +51,16 @@ pub struct Play {
     pub prompt: String,
     /// Directives.
     pub script: String,
+    /// It is no turn of the agent's, but of one that works for it.
+    #[serde(default)]
+    pub aside: bool,
 }
 
 impl Settings {
-    /// The text with the directives for a prompt.
-    pub(super) fn script<'a>(&'a self, prompt: &'a str) -> &'a str {
-        let play = self.plays.iter().find(|play| prompt.contains(&play.prompt));
-        play.map_or(prompt, |play| &play.script)
+    /// The text with the directives for a prompt, and whether it is of the agent's own turns.
+    pub(super) fn script<'a>(&'a self, prompt: &'a str) -> (&'a str, bool) {
+        let fits = |play: &&Play| prompt.contains(&play.prompt) && (!play.aside || !prompt.contains("[["));
+        let play = self.plays.iter().find(fits);
+        play.map_or((prompt, true), |play| (&play.script, !play.aside))
     }
 }

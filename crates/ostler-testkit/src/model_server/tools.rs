@@ -27,7 +27,7 @@ pub struct Call {
 /// Parts of names that tools for commands have, the surest first.
 const SHELL_NAMES: [&str; 6] = ["bash", "shell", "exec_command", "terminal", "run_command", "exec"];
 /// Arguments that hold a command.
-const COMMAND_ARGUMENTS: [&str; 3] = ["command", "cmd", "script"];
+const COMMAND_ARGUMENTS: [&str; 4] = ["command", "cmd", "script", "commands"];
 /// Parts of names that tools for questions have.
 const QUESTION_NAMES: [&str; 4] = ["askuser", "ask_user", "question", "user_input"];
 
@@ -49,6 +49,7 @@ pub fn shell_call(tools: &[Tool], command: &str, settings: &Settings) -> Option<
     let mut arguments = required(&tool.schema, &tool.schema, "Run a step of the work", 0);
     if let Some(arguments) = arguments.as_object_mut() {
         let value = match property(&tool.schema, name).and_then(|schema| schema.get("type")) {
+            _ if name == "commands" => json!([command]),
             Some(Value::String(kind)) if kind == "array" => json!(["bash", "-lc", command]),
             _ => json!(command),
         };
@@ -65,6 +66,16 @@ pub fn question_call(tools: &[Tool], text: &str, settings: &Settings) -> Option<
         |name: &str| settings.question_tool.as_ref().map_or_else(|| guess(name), |wanted| wanted == name);
     let tool = tools.iter().find(|tool| fits(&tool.name))?;
     Some(Call { name: tool.name.clone(), arguments: required(&tool.schema, &tool.schema, text, 0) })
+}
+
+/// Builds a call that gives work to another agent, if the tool for that is offered.
+pub fn agent_call(tools: &[Tool], task: &str, settings: &Settings) -> Option<Call> {
+    let tool = tools.iter().find(|tool| settings.agent_tool.as_ref() == Some(&tool.name))?;
+    let mut arguments = required(&tool.schema, &tool.schema, task, 0);
+    if let Some(arguments) = arguments.as_object_mut() {
+        arguments.extend(settings.agent_args.iter().map(|(name, value)| (name.clone(), value.clone())));
+    }
+    Some(Call { name: tool.name.clone(), arguments })
 }
 
 fn command_argument(tool: &Tool) -> Option<&'static str> {
@@ -107,13 +118,12 @@ fn example(root: &Value, schema: &Value, name: &str, text: &str, depth: usize) -
     match kind.as_str() {
         "object" => required(root, schema, text, depth),
         "array" => {
-            let choices: &[&str] =
-                if matches!(name, "options" | "choices") { &["Red", "Blue"] } else { &[""] };
-            let item = |choice: &&str| {
-                let text = if choice.is_empty() { text } else { choice };
-                example(root, &schema["items"], name, text, depth + 1)
+            let texts: Vec<&str> = match name {
+                "options" | "choices" => vec!["Red", "Blue"],
+                "questions" => text.split(" | ").collect(),
+                _ => vec![text],
             };
-            choices.iter().map(item).collect()
+            texts.into_iter().map(|text| example(root, &schema["items"], name, text, depth + 1)).collect()
         }
         "boolean" => json!(false),
         "number" | "integer" => schema.get("minimum").cloned().unwrap_or(json!(1)),
@@ -165,6 +175,9 @@ mod tests {
         };
         let call = shell_call(&tools, "make", &settings).unwrap();
         assert_eq!(call.arguments, json!({"command": ["bash", "-lc", "make"], "yield_time_ms": 30000}));
+        let several = [tool("run_commands", json!({"properties": {"commands": {"type": "array"}}}))];
+        let call = shell_call(&several, "make", &Settings::default()).unwrap();
+        assert_eq!(call.arguments, json!({"commands": ["make"]}));
     }
 
     #[test]
@@ -185,5 +198,18 @@ mod tests {
                 {"label": "Red", "description": "Red"}, {"label": "Blue", "description": "Blue"}]}]})
         );
         assert_eq!(question_call(&[tool("Read", json!({}))], "?", &Settings::default()), None);
+    }
+
+    #[test]
+    fn work_is_given_to_another_agent_by_the_tool_that_is_named() {
+        let schema = json!({"properties": {"prompt": {"type": "string"}, "kind": {"type": "string"}}, "required": ["prompt"]});
+        let settings = Settings {
+            agent_tool: Some("Agent".into()),
+            agent_args: [("kind".to_owned(), json!("general"))].into(),
+            ..Settings::default()
+        };
+        let call = agent_call(&[tool("Agent", schema)], "look", &settings).unwrap();
+        assert_eq!(call.arguments, json!({"prompt": "look", "kind": "general"}));
+        assert_eq!(agent_call(&[tool("Other", json!({}))], "look", &settings), None);
     }
 }

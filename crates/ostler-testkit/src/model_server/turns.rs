@@ -34,18 +34,19 @@ impl Turns {
             })
             .collect();
         let user = prompts.last().copied().unwrap_or_default().to_owned();
-        let replies = script::replies(settings.script(&user));
+        let (script, own) = settings.script(&user);
+        let replies = script::replies(script);
         if replies.is_empty() || (asked.tools.is_empty() && !settings.without_tools) {
             return Answer { place: None, user, reply: done("Noted.") };
         }
-        let is_main = |text: &&&str| !script::replies(settings.script(text)).is_empty();
+        let is_main = |text: &&&str| !script::replies(settings.script(text).0).is_empty();
         let turn = prompts.iter().filter(is_main).count();
         let given = self.given.entry((turn, user.clone())).or_default();
         let reply = replies.get(*given).or_else(|| replies.last().filter(|last| last.forever));
         // An agent may ask once more than the script foresaw, say after a tool that failed.
         let reply = reply.cloned().unwrap_or_else(|| done("All done."));
         *given += 1;
-        Answer { place: Some((turn, *given)), user, reply }
+        Answer { place: own.then_some((turn, *given)), user, reply }
     }
 }
 
@@ -103,8 +104,16 @@ mod tests {
     #[test]
     fn a_prompt_without_directives_may_have_its_script_elsewhere() {
         let mut turns = Turns::default();
-        let play = |prompt: &str, script: &str| Play { prompt: prompt.into(), script: script.into() };
-        let plays = vec![play("AGAIN", "[[say 2 words]]"), play("work", "[[tool make]] [[say 1 words]]")];
+        let play = |prompt: &str, script: &str| Play {
+            prompt: prompt.into(),
+            script: script.into(),
+            aside: prompt == "look",
+        };
+        let plays = vec![
+            play("AGAIN", "[[say 2 words]]"),
+            play("work", "[[tool make]] [[say 1 words]]"),
+            play("look", "[[tool ls]]"),
+        ];
         let settings = Settings { plays, ..Settings::default() };
         let mut ending = |texts: &[&str]| {
             let answer = turns.answer(&asked(texts, true), &settings);
@@ -114,6 +123,9 @@ mod tests {
         assert_eq!(ending(&["please work"]), (Some((1, 2)), Ending::Done));
         assert_eq!(ending(&["please work", "AGAIN\nplease work"]), (Some((2, 1)), Ending::Done));
         assert_eq!(ending(&["please work", "a title for it"]), (None, Ending::Done));
+        // What an agent of the agent's is told is no turn of its own.
+        assert_eq!(ending(&["look"]), (None, Ending::Tool("ls".into())));
+        assert_eq!(ending(&["[[agent look]]"]).1, Ending::Agent("look".into()));
     }
 
     #[test]
