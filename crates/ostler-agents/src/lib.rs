@@ -21,6 +21,7 @@ mod observer;
 mod preset;
 mod reader;
 mod recognise;
+pub mod recorded;
 mod region;
 mod registry;
 mod replay;

@@ -8,6 +8,7 @@ use ostler_core::State;
 use ostler_protocol::SessionInfo;
 use serde::Serialize;
 
+use crate::commands::newer_than_recorded;
 use crate::error::{CommandError, Kind};
 
 /// Prints text; where the reader has gone away, the command ends, and that is no failure.
@@ -104,6 +105,9 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
         ("directory", plain(&session.cwd)),
         ("terminal", format!("{}x{}, {} bytes of output", session.cols, session.rows, session.output)),
     ];
+    if let Some(line) = newer_than_recorded(session) {
+        lines.push(("version", plain(&line)));
+    }
     if let Some(title) = &session.title {
         lines.push(("title", plain(title)));
     }

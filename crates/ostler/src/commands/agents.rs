@@ -19,6 +19,7 @@ use ostler_daemon::identity::{Identity, identify};
 use ostler_daemon::presets::{self, Presets};
 use ostler_daemon::settings::{self, Settings};
 use ostler_daemon::{Home, choice, judge};
+use ostler_protocol::SessionInfo;
 
 use crate::cli::Agents;
 use crate::error::{CommandError, Kind};
@@ -152,6 +153,18 @@ fn own_files(agent: &Agent) -> Vec<&str> {
 /// Tells something that is no part of the answer.
 pub(super) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", output::plain(text));
+}
+
+/// A line about the agent of a session, if it is newer than any version that was recorded.
+pub(crate) fn newer_than_recorded(session: &SessionInfo) -> Option<String> {
+    report::newer_than_recorded(session.preset.as_deref()?, session.agent_version.as_deref())
+}
+
+/// Tells that the agent of a session is newer than any version that was recorded, if it is.
+pub(super) fn tell_if_new(session: &SessionInfo) {
+    if let Some(line) = newer_than_recorded(session) {
+        tell(&line);
+    }
 }
 
 /// Something to wait for programs with.

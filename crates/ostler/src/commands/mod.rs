@@ -33,6 +33,8 @@ use std::process::ExitCode;
 
 use ostler_protocol::{Response, SessionInfo};
 
+pub(crate) use agents::newer_than_recorded;
+
 use crate::cli::Command;
 use crate::error::{CommandError, Kind};
 

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
     })?;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let goes_on = resumed.conversation.is_some();
+    super::agents::tell_if_new(&resumed);
     let session = start::settled(resumed, !args.no_wait, deadline)?;
     if args.json {
         output::json(&session)?;

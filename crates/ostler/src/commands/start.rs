@@ -66,6 +66,7 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
         }
     }
     let session = started?;
+    super::agents::tell_if_new(&session);
     let wait = !args.no_wait;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let messages = if asks && wait { await_startup(&session, deadline)? } else { Vec::new() };

@@ -362,7 +362,8 @@ fn a_check_tells_what_a_start_would_do() {
     for part in [
         "test-dear (The test-dear): ok",
         "right: it said \"test-dear 1.2.3\"",
-        "1.2.3, which the rules were checked with (>=1, <2)",
+        "1.2.3; never recorded: the rules have not met the real program",
+        "1, by its preset alone",
         "test-dear --quiet 'two words'",
         "trust (trust, can be answered)",
     ] {
@@ -370,6 +371,25 @@ fn a_check_tells_what_a_start_would_do() {
     }
     world.program("test-dear", "echo 'test-dear 2.5-beta'");
     assert_eq!(checked(&[])["version_checked"], false);
+}
+
+#[test]
+fn what_was_recorded_of_an_agent_is_told_and_once_that_this_one_is_newer() {
+    let world = World::with_agents();
+    let newest = ostler_agents::recorded::releases()["claude"].last_key_value().unwrap().0.clone();
+    let check = |version: &str| {
+        let script = format!("[ $# = 1 ] && echo '{version} (Claude Code)' || exec sleep 60");
+        world.program("claude", &script);
+        world.run(&["agents", "check", "claude"]).ok()
+    };
+    let known = check(&newest.to_string());
+    assert!(known.contains(&format!("{newest}; recorded: ")), "{known}");
+    let newer = check("99.0.0");
+    assert!(newer.contains("newer than the newest recorded version"), "{newer}");
+    let started = world.run(&["start", "claude", "--name", "new", "--no-wait"]);
+    let told = |text: &str| text.matches("claude 99.0.0 is newer than").count();
+    assert_eq!(told(&started.err), 1, "{started:?}");
+    assert_eq!(told(&world.run(&["status", "new"]).ok()), 1);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use ostler_core::{State, environment};
 use ostler_daemon::identity::Identity;
 use semver::Version;
 
-use super::report::{Dialog, Hooks, Plan, Report, Rules};
+use super::report::{Dialog, Hooks, Plan, Recorded, Report, Rules};
 use super::{Here, own_files, runtime};
 use crate::commands::hooks;
 use crate::error::{CommandError, Kind};
@@ -61,6 +61,7 @@ async fn check(here: &Here, agent: &Agent) -> Result<Report, CommandError> {
         files: own_files(agent).into_iter().map(str::to_owned).collect(),
         tier: agent.tier(),
         capabilities: agent.capabilities(),
+        recorded: Recorded::of(&agent.name, None),
         ..Report::default()
     };
     let program = match here.standing(agent) {
@@ -96,6 +97,7 @@ fn describe(
     report.tells_status = agent.expectations(found).status;
     report.version_checked = found.and_then(|found| agent.preset.was_checked(found));
     report.checked = agent.preset.run.identity.as_ref().and_then(|identity| identity.checked.clone());
+    report.recorded = Recorded::of(&agent.name, found);
     report.rules = Some(rules(here, agent, found)?);
     let standing = match &agent.preset.hooks {
         Some(spec) => Some(Hooks { informational: spec.informational, settings: hooks::standing(agent)? }),

@@ -3,6 +3,9 @@
 use std::fmt::Write as _;
 
 use ostler_agents::Capability;
+use ostler_agents::recorded::{Acquaintance, Scenes, acquaintance};
+use ostler_agents::version;
+use semver::Version;
 use serde::Serialize;
 
 use crate::output;
@@ -26,10 +29,12 @@ pub(super) struct Report {
     pub(super) asked: bool,
     pub(super) said: Option<String>,
     pub(super) version: Option<String>,
-    /// Whether the rules were checked with this version, if both are known.
+    /// Whether this version is in the range that the preset is for, if both are known.
     pub(super) version_checked: Option<bool>,
-    /// The versions that they were checked with.
+    /// That range.
     pub(super) checked: Option<String>,
+    /// What was recorded of the real program.
+    pub(super) recorded: Recorded,
     pub(super) rules: Option<Rules>,
     /// It tells its status on its terminal.
     pub(super) tells_status: bool,
@@ -39,6 +44,69 @@ pub(super) struct Report {
     pub(super) start: Option<Plan>,
     /// Files other than those that come with ostler.
     pub(super) files: Vec<String>,
+}
+
+/// What was recorded of an agent.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Recorded {
+    /// This very version was.
+    pub(super) this_version: bool,
+    /// It is newer than any version that was.
+    pub(super) newer: bool,
+    /// The newest version that was.
+    pub(super) newest: Option<String>,
+    /// Scenes recorded of this version, or else of the newest.
+    pub(super) scenes: u32,
+    /// Those of them that are read right.
+    pub(super) right: u32,
+    /// The same for people.
+    #[serde(skip)]
+    words: String,
+}
+
+impl Recorded {
+    /// What was recorded of an agent, this version above all.
+    pub(super) fn of(agent: &str, version: Option<&Version>) -> Self {
+        let known = acquaintance(agent, version);
+        let words = in_words(&known);
+        let (this_version, newer) =
+            (matches!(known, Acquaintance::Recorded(_)), matches!(known, Acquaintance::Newer(..)));
+        let (newest, scenes) = match known {
+            Acquaintance::Never => (None, Scenes::default()),
+            Acquaintance::Recorded(scenes) => (version.cloned(), scenes),
+            Acquaintance::Newer(newest, scenes) | Acquaintance::Unknown(newest, scenes) => {
+                (Some(newest), scenes)
+            }
+            Acquaintance::Between(_, newer) => (Some(newer), Scenes::default()),
+        };
+        let newest = newest.map(|newest| newest.to_string());
+        Self { this_version, newer, newest, scenes: scenes.recorded, right: scenes.right, words }
+    }
+}
+
+fn in_words(known: &Acquaintance) -> String {
+    let count = |scenes: &Scenes| format!("{} of {} scenes are read right", scenes.right, scenes.recorded);
+    match known {
+        Acquaintance::Never => "never recorded: the rules have not met the real program".into(),
+        Acquaintance::Recorded(scenes) => format!("recorded: {}", count(scenes)),
+        Acquaintance::Newer(newest, scenes) => {
+            format!("newer than the newest recorded version, {newest} ({})", count(scenes))
+        }
+        Acquaintance::Between(None, newer) => format!("older than the oldest recorded version, {newer}"),
+        Acquaintance::Between(Some(older), newer) => {
+            format!("not recorded; {older} and {newer} were")
+        }
+        Acquaintance::Unknown(newest, scenes) => {
+            format!("the newest recorded version is {newest} ({})", count(scenes))
+        }
+    }
+}
+
+/// A line about an agent that is newer than any version of it that was recorded.
+pub(super) fn newer_than_recorded(agent: &str, found: Option<&str>) -> Option<String> {
+    let found = found.and_then(version::read)?;
+    let Acquaintance::Newer(newest, _) = acquaintance(agent, Some(&found)) else { return None };
+    Some(format!("{agent} {found} is newer than the newest recorded version, {newest}: it may be read wrong"))
 }
 
 /// The rules for the version at hand.
@@ -143,11 +211,11 @@ impl Report {
 
     fn version(&self) -> String {
         let version = self.version.as_deref().unwrap_or("not known");
+        let recorded = &self.recorded.words;
         let range = self.checked.as_deref().unwrap_or_default();
         let checked = match self.version_checked {
-            Some(true) => format!(", which the rules were checked with ({range})"),
-            Some(false) => format!(", which the rules were not checked with ({range})"),
-            None => String::new(),
+            Some(false) => format!("; the preset is for {range}"),
+            _ => String::new(),
         };
         let rules =
             self.rules.as_ref().map_or_else(String::new, |rules| match rules.other_versions.as_slice() {
@@ -157,16 +225,17 @@ impl Report {
                 }
             });
         let status = if self.tells_status { "; tells its status on its terminal" } else { "" };
-        format!("{version}{checked}{rules}{status}")
+        format!("{version}; {recorded}{checked}{rules}{status}")
     }
 
     fn tiers(&self) -> String {
         let missing: Vec<&str> =
             self.capabilities.iter().filter(|can| !can.has).map(|can| can.name).collect();
+        let unproven = if self.recorded.newest.is_none() { ", by its preset alone" } else { "" };
         if missing.is_empty() {
-            self.tier.to_string()
+            format!("{}{unproven}", self.tier)
         } else {
-            format!("{}; without {}", self.tier, missing.join(", "))
+            format!("{}{unproven}; without {}", self.tier, missing.join(", "))
         }
     }
 
