@@ -55,6 +55,42 @@ pub struct Agent {
     /// Scenes that do not apply, and why.
     #[serde(default)]
     pub skip: BTreeMap<Scene, String>,
+    /// Scenes beyond the usual ones that it has the thing for.
+    #[serde(default)]
+    pub more_scenes: Vec<Scene>,
+    /// Its own menus.
+    #[serde(default)]
+    pub menus: Vec<Menu>,
+    /// Its own commands, by what they are for.
+    #[serde(default)]
+    pub commands: BTreeMap<String, OwnCommand>,
+}
+
+/// A menu of an agent's own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Menu {
+    /// What opens it, each a write of its own.
+    pub open: Vec<String>,
+    /// A regular expression on the screen's text.
+    pub appears: String,
+    /// What closes it.
+    pub close: Vec<String>,
+}
+
+/// A command of an agent's own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnCommand {
+    /// What is typed, each a write of its own.
+    pub keys: Vec<String>,
+    /// What is on the screen when it is over: a regular expression.
+    pub appears: Option<String>,
+    /// What is not there any more.
+    pub gone: Option<String>,
+    /// It asks the model something.
+    #[serde(default)]
+    pub asks: bool,
 }
 
 /// Packages; `{version}` stands for the release.
@@ -365,12 +401,15 @@ mod tests {
         for name in AgentFile::names(&dir).unwrap() {
             let file = AgentFile::read(&dir, &name).unwrap();
             for version in file.versions().unwrap() {
-                for scene in Scene::ALL {
+                for &scene in Scene::all() {
                     let agent = file.resolve(&version, scene).unwrap();
                     let named: Vec<_> = agent.starts.values().flat_map(|start| &start.dialogs).collect();
                     assert!(named.iter().all(|name| agent.dialogs.contains_key(*name)), "{named:?}");
-                    for pattern in agent.dialogs.values().map(|dialog| &dialog.appears).chain(&agent.gave_up)
-                    {
+                    let dialogs = agent.dialogs.values().map(|dialog| &dialog.appears);
+                    let own = agent.menus.iter().map(|menu| &menu.appears);
+                    let commands =
+                        agent.commands.values().flat_map(|command| [&command.appears, &command.gone]);
+                    for pattern in dialogs.chain(own).chain(commands.flatten()).chain(&agent.gave_up) {
                         regex::Regex::new(pattern).unwrap();
                     }
                 }

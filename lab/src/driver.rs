@@ -9,12 +9,16 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use ostler_testkit::model_server::{Entry, Log};
 use regex::Regex;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::truth::{Mark, What};
 
 /// How often the screen is looked at.
 const GLANCE: Duration = Duration::from_millis(120);
+/// The session in which somebody looks at the agent.
+const VIEWER: &str = "viewer";
+
 /// Drives one session and keeps its log.
 pub struct Driver {
     /// The session's name.
@@ -76,9 +80,10 @@ impl Driver {
         agent: &str,
         program: &str,
         args: &[String],
+        size: &str,
     ) -> Result<()> {
         // Scenes begin with the first thing it shows.
-        self.start_with(cwd, env, agent, program, args, &["--no-wait"])
+        self.start_with(cwd, env, agent, program, args, &["--no-wait", "--size", size])
     }
 
     /// Starts the agent, recorded, with more to say to `ostler start`.
@@ -92,9 +97,11 @@ impl Driver {
         more: &[&str],
     ) -> Result<()> {
         let from = self.now();
-        let mut command =
-            self.command(&["start", program, "--json", "--cwd", cwd, "--record", "64", "--size", "120x40"]);
+        let mut command = self.command(&["start", program, "--json", "--cwd", cwd, "--record", "64"]);
         command.args(["--name", &self.name]).args(more);
+        if !more.contains(&"--size") {
+            command.args(["--size", "120x40"]);
+        }
         // Behind an interpreter nobody can tell which agent it is.
         if Path::new(program).file_name().is_none_or(|file| file != agent) {
             command.args(["--as", agent]);
@@ -109,7 +116,7 @@ impl Driver {
 
     /// Keeps what ostler tells of its sessions.
     pub fn follow_events(&mut self) -> Result<()> {
-        let live = File::create(self.out.join("live.jsonl"))?;
+        let live = File::options().create(true).append(true).open(self.out.join("live.jsonl"))?;
         self.events = Some(
             self.command(&["events", "--follow", "--json"])
                 .stdin(Stdio::null())
@@ -118,6 +125,27 @@ impl Driver {
                 .spawn()?,
         );
         Ok(())
+    }
+
+    /// Kills the daemon; the next command starts another one.
+    pub fn kill_daemon(&mut self) -> Result<()> {
+        let status: Value =
+            serde_json::from_str(&output(&mut self.command(&["daemon", "status", "--json"]))?)?;
+        let pid = status["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        kill_process(pid.context("there is no daemon to kill")?, Signal::KILL)?;
+        if let Some(mut events) = self.events.take() {
+            let _ = events.kill();
+            let _ = events.wait();
+        }
+        self.follow_events()
+    }
+
+    /// Changes the size of the agent's terminal, as somebody does who attaches with another one.
+    pub fn resize(&self, size: &str) -> Result<()> {
+        let home = format!("OSTLER_HOME={}", home().display());
+        let ostler = self.ostler.to_string_lossy().into_owned();
+        let viewer = ["start", &ostler, "--name", VIEWER, "--size", size, "--env", &home, "--no-wait", "--"];
+        output(self.command(&viewer).args(["attach", &self.name])).map(drop)
     }
 
     /// Writes bytes to the terminal, in one write.
@@ -162,6 +190,12 @@ impl Driver {
     pub fn await_screen(&self, what: &str, pattern: &str, timeout: f64) -> Result<()> {
         let pattern = Regex::new(pattern)?;
         self.until(what, timeout, || Ok(pattern.is_match(&self.screen()?).then_some(())))
+    }
+
+    /// Waits until the screen does not match any more.
+    pub fn await_gone(&self, what: &str, pattern: &str, timeout: f64) -> Result<()> {
+        let pattern = Regex::new(pattern)?;
+        self.until(what, timeout, || Ok((!pattern.is_match(&self.screen()?)).then_some(())))
     }
 
     /// Waits until something is so, as long as the agent lives.
@@ -259,7 +293,9 @@ fn bytes_of(key: &str) -> &str {
         "Right" => "\x1b[C",
         "Left" => "\x1b[D",
         "Tab" => "\t",
+        "Backspace" => "\x7f",
         "Ctrl-C" => "\x03",
+        "Ctrl-U" => "\x15",
         text => text,
     }
 }

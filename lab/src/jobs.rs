@@ -53,6 +53,14 @@ pub struct Outcome {
     pub skipped: bool,
 }
 
+impl Outcome {
+    /// A line about it.
+    pub fn line(&self) -> String {
+        let said = self.error.as_deref().or(self.live.as_deref()).unwrap_or("ok");
+        format!("{:40} {:5.1} s  {said}", self.title, self.seconds)
+    }
+}
+
 /// Plays everything and tells how each scene went as soon as it is over.
 pub fn run(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<Outcome>> {
     let queue = Mutex::new(queue(request, tell)?);
@@ -111,12 +119,16 @@ fn title(job: &Job) -> String {
 fn queue(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<(Job, PathBuf)>> {
     let dir = request.repository.join("conformance/agents");
     let names = if request.agents.is_empty() { AgentFile::names(&dir)? } else { request.agents.clone() };
-    let scenes = if request.scenes.is_empty() { Scene::ALL.to_vec() } else { request.scenes.clone() };
+    let scenes = if request.scenes.is_empty() { Scene::all().to_vec() } else { request.scenes.clone() };
     let mut jobs = Vec::new();
     for name in names {
         let file = AgentFile::read(&dir, &name)?;
         let mut versions = file.versions()?;
-        versions.retain(|version| request.version.as_ref().is_none_or(|wanted| wanted == version));
+        if let Some(wanted) = &request.version {
+            // A release that no file names is tried where it is clear whose it is.
+            let is_its = versions.contains(wanted) || request.agents.len() == 1;
+            versions = is_its.then(|| wanted.clone()).into_iter().collect();
+        }
         for version in versions {
             let plain = file.resolve(&version, Scene::Reply)?;
             let installed = match install::installed(&name, &version, &plain.install) {
@@ -134,7 +146,8 @@ fn queue(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<(Job
             };
             for &scene in &scenes {
                 let agent = file.resolve(&version, scene)?;
-                if agent.skip.contains_key(&scene) {
+                let is_had = Scene::USUAL.contains(&scene) || agent.more_scenes.contains(&scene);
+                if !is_had || agent.skip.contains_key(&scene) {
                     continue;
                 }
                 for &variant in &request.variants {
@@ -152,7 +165,7 @@ fn queue(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<(Job
 fn length(scene: Scene) -> u32 {
     match scene {
         Scene::Idle60 => 3,
-        Scene::Silence | Scene::RateLimit | Scene::LongTool => 2,
+        Scene::Silence | Scene::RateLimit | Scene::LongTool | Scene::Menus | Scene::Retries => 2,
         _ => 1,
     }
 }

@@ -11,6 +11,8 @@
 //!
 //! `cargo lab score` replays every recording with `ostler replay` and compares ([`score`]).
 //!
+//! `cargo lab release-day` finds the newest releases, plays them, and compares ([`release_day`]).
+//!
 //! `cargo lab deliver` tries `ostler send` against the same programs ([`deliver`]), `cargo lab runs` tries
 //! `ostler run` ([`runs`]).
 //!
@@ -25,6 +27,7 @@ pub mod jobs;
 pub mod live;
 pub mod namespace;
 pub mod recording;
+pub mod release_day;
 pub mod report;
 pub mod runs;
 pub mod scene;

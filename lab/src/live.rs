@@ -7,11 +7,14 @@ use crate::score::Said;
 
 /// Reads the states out of what `ostler events --json` printed, in seconds of the recording.
 ///
-/// Lines that say nothing about a state are passed over, and so are those that are not understood: an event is
-/// added more often than this program is changed.
-pub fn timeline(events: &str, zero: f64) -> Vec<Said> {
+/// Lines that say nothing about a state, or are about another session than the one that is named, are passed over, and so are those that are not understood: an
+/// event is added more often than this program is changed.
+pub fn timeline(events: &str, session: Option<&str>, zero: f64) -> Vec<Said> {
     let said = |line: &str| {
         let event: Value = serde_json::from_str(line).ok()?;
+        if session.zip(event["session"].as_str()).is_some_and(|(wanted, name)| wanted != name) {
+            return None;
+        }
         let details = &event["details"];
         let state = details["state"].as_str()?.to_owned();
         let kind = details["kind"].as_str().map(str::to_owned);
@@ -36,9 +39,10 @@ mod tests {
             "{\"seq\":1,\"at\":\"1970-01-01T00:01:40.500Z\",\"event\":\"daemon.started\",\"details\":{\"pid\":2}}\n",
             "{\"at\":\"1970-01-01T00:01:41.500Z\",\"event\":\"session.state\",\"details\":{\"state\":\"idle\"}}\n",
             "not JSON\n",
+            "{\"at\":102.0,\"session\":\"b\",\"event\":\"session.state\",\"details\":{\"state\":\"exited\"}}\n",
             "{\"at\":102.5,\"event\":\"session.state\",\"details\":{\"state\":\"blocked\",\"kind\":\"trust\"}}\n",
         );
-        let said = timeline(events, 100.0);
+        let said = timeline(events, Some("a"), 100.0);
         assert_eq!(said.len(), 2);
         assert_eq!((said[0].t, said[0].state.as_str()), (1.5, "idle"));
         assert_eq!((said[1].t, said[1].kind.as_deref()), (2.5, Some("trust")));

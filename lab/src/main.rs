@@ -57,7 +57,9 @@ enum LabCommand {
     Deliver(Deliver),
     /// Try `ostler run` against the real agent programs: does the work get done when providers fail?
     Runs(Runs),
-    /// Score what ostler says of the recordings, and write docs/conformance.md
+    /// Try the newest release of each agent, and tell what differs from the one before
+    ReleaseDay(ReleaseDay),
+    /// Score what ostler says of the recordings; write docs/conformance.md and what `ostler agents check` says of them
     Score {
         /// The directory with the ostler programs [default: they are built]
         #[arg(long, value_name = "DIR")]
@@ -69,6 +71,12 @@ enum LabCommand {
     /// Play one scene (started by the rig inside a namespace)
     #[command(hide = true)]
     Stage {
+        /// The job
+        job: PathBuf,
+    },
+    /// Have a program tell of itself (started by the rig inside a namespace)
+    #[command(hide = true)]
+    Describe {
         /// The job
         job: PathBuf,
     },
@@ -144,6 +152,30 @@ struct Deliver {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+struct ReleaseDay {
+    /// Agents to try [default: all in conformance/agents]
+    agents: Vec<String>,
+    /// Try this release instead of the newest
+    #[arg(long)]
+    version: Option<String>,
+    /// Play only this scene; may be given more than once
+    #[arg(long = "scene", value_enum)]
+    scenes: Vec<Scene>,
+    /// How many scenes at a time
+    #[arg(long, default_value = "3")]
+    jobs: usize,
+    /// Keep the recordings where every scene went well, and name the release in the agent's files
+    #[arg(long)]
+    keep: bool,
+    /// Where everything that was written goes
+    #[arg(long, value_name = "DIR", default_value = "target/release-day")]
+    out: PathBuf,
+    /// The directory with the ostler programs [default: they are built]
+    #[arg(long, value_name = "DIR")]
+    bins: Option<PathBuf>,
+}
+
 fn release(text: &str) -> Result<(String, String), String> {
     let (agent, version) = text.split_once('=').ok_or("write it as AGENT=VERSION")?;
     Ok((agent.to_owned(), version.to_owned()))
@@ -205,6 +237,10 @@ fn main() -> Result<ExitCode> {
                 repository: repository()?,
             })
         }
+        LabCommand::ReleaseDay(args) => release_day(args),
+        LabCommand::Describe { job } => {
+            ostler_lab::release_day::surface::describe(&job).map(|()| ExitCode::SUCCESS)
+        }
         LabCommand::Score { bins, print } => {
             let bins = bins.map_or_else(|| build(&std::env::current_exe()?), Ok)?;
             score(&bins.join("ostler"), print)
@@ -222,12 +258,28 @@ fn main() -> Result<ExitCode> {
 #[expect(clippy::print_stdout, reason = "it is what the command is for")]
 fn conformance(request: &Request) -> Result<ExitCode> {
     let outcomes = jobs::run(request, &|outcome: &Outcome| {
-        let said = outcome.error.as_deref().or(outcome.live.as_deref()).unwrap_or("ok");
-        println!("{:40} {:5.1} s  {said}", outcome.title, outcome.seconds);
+        println!("{}", outcome.line());
     })?;
     // A program that cannot be had was told; it proves nothing about ostler.
     let failed = outcomes.iter().filter(|outcome| outcome.error.is_some() && !outcome.skipped).count();
     println!("{} scenes, {failed} failed", outcomes.len());
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the command is for")]
+fn release_day(args: ReleaseDay) -> Result<ExitCode> {
+    use ostler_lab::release_day::{self, Request};
+    let own = std::env::current_exe()?;
+    let bins = args.bins.map_or_else(|| build(&own), Ok)?;
+    let bins = with_own(&bins, &own)?;
+    let ReleaseDay { agents, version, scenes, jobs, keep, out, .. } = args;
+    if version.is_some() && agents.len() != 1 {
+        bail!("--version is of one agent: name it");
+    }
+    let (bins, repository) = (bins.path().to_owned(), repository()?);
+    let request = Request { agents, version, scenes, jobs, keep, out, bins, repository };
+    let reports = release_day::run(&request, &|line| println!("{}", line.trim_end()))?;
+    let failed = reports.iter().map(|report| report.failed).sum::<usize>();
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -322,6 +374,7 @@ fn score(ostler: &Path, print: bool) -> Result<ExitCode> {
         println!("{page}");
     } else {
         std::fs::write(repository.join("docs/conformance.md"), page)?;
+        std::fs::write(repository.join("crates/ostler-agents/recorded.toml"), report::recorded(&rows))?;
     }
     let off = rows.iter().filter(|row| !row.passes()).count();
     println!("{} recordings, {off} not ok, or harmful where nothing is known of the agent", rows.len());

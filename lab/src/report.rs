@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
 use crate::recording;
 use crate::score::{Said, Score, quantile, score};
@@ -73,8 +74,29 @@ pub enum Rules {
     General,
 }
 
+/// A line of `ostler replay`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Line {
+    /// Seconds in the recording.
+    pub t: f64,
+    /// The state.
+    pub state: String,
+    /// Its kind.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// What it is concluded from.
+    #[serde(default)]
+    pub because: Vec<String>,
+}
+
 /// What `ostler replay` says of a recording.
 pub fn replay(ostler: &Path, cast: &Path, mute: bool, rules: Rules) -> Result<Vec<Said>> {
+    let lines = replay_lines(ostler, cast, mute, rules)?;
+    Ok(lines.into_iter().map(|Line { t, state, kind, .. }| Said { t, state, kind }).collect())
+}
+
+/// The same with reasons.
+pub fn replay_lines(ostler: &Path, cast: &Path, mute: bool, rules: Rules) -> Result<Vec<Line>> {
     let mute = mute.then_some("--mute");
     let general = (rules == Rules::General).then_some(["--agent", "generic"]);
     let general = general.into_iter().flatten();
@@ -86,6 +108,50 @@ pub fn replay(ostler: &Path, cast: &Path, mute: bool, rules: Rules) -> Result<Ve
     let lines = String::from_utf8_lossy(&output.stdout).into_owned();
     lines.lines().map(|line| serde_json::from_str(line).context("a line of the replay is broken")).collect()
 }
+
+/// Renders what `ostler` is to know of the recordings: how many there are of each release, and how many it reads right.
+pub fn recorded(rows: &[Row]) -> String {
+    let mut releases: BTreeMap<&str, BTreeMap<Release<'_>, (u32, u32)>> = BTreeMap::new();
+    for Row { truth, score, .. } in rows {
+        let (all, right) =
+            releases.entry(&truth.agent).or_default().entry(Release(&truth.version)).or_default();
+        *all += 1;
+        *right += u32::from(score.as_ref().is_ok_and(Score::passes));
+    }
+    let mut text = String::from(RECORDED);
+    for (agent, releases) in releases {
+        let _ = writeln!(text, "\n[{agent}]");
+        for (Release(version), (all, right)) in releases {
+            let _ = writeln!(text, "{version:?} = {{ recorded = {all}, right = {right} }}");
+        }
+    }
+    text
+}
+
+/// The name of a release, in the order of numbers.
+#[derive(Debug, PartialEq, Eq)]
+struct Release<'a>(&'a str);
+
+impl Release<'_> {
+    fn numbers(&self) -> Vec<u64> {
+        self.0.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    }
+}
+
+impl Ord for Release<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.numbers().cmp(&other.numbers()).then(self.0.cmp(other.0))
+    }
+}
+
+impl PartialOrd for Release<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+const RECORDED: &str = "# The recorded releases of each agent: how many scenes there are, and how many ostler reads right.\n\
+    # Written by `cargo lab score`.\n";
 
 /// Renders the page.
 pub fn page(rows: &[Row], skipped: &[(String, String, String)]) -> String {
@@ -196,6 +262,26 @@ mod tests {
                 assert!(interval.from < interval.to, "{}: {interval:?}", dir.display());
             }
         }
+    }
+
+    #[test]
+    fn what_ostler_says_of_recordings_is_what_there_is() {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let row = |dir: PathBuf| {
+            let truth = serde_json::from_slice(&std::fs::read(dir.join(recording::TRUTH)).unwrap()).unwrap();
+            let well = Score { counted: 1.0, right: 1.0, ..Score::default() };
+            Row { truth, tells_status: false, score: Ok(well.clone()), unknown: Ok(well) }
+        };
+        let rows: Vec<Row> =
+            recordings(&repository.join("recordings")).unwrap().into_iter().map(row).collect();
+        let counts = |text: &str| -> Vec<String> {
+            text.lines().filter_map(|line| Some(line.split_once(", right")?.0.to_owned())).collect()
+        };
+        let kept = std::fs::read_to_string(repository.join("crates/ostler-agents/recorded.toml")).unwrap();
+        assert_eq!(counts(&kept), counts(&recorded(&rows)), "run `cargo lab score`");
+        let mut versions = [Release("0.10.1"), Release("0.9"), Release("0.10")];
+        versions.sort();
+        assert_eq!(versions, [Release("0.9"), Release("0.10"), Release("0.10.1")]);
     }
 
     #[test]

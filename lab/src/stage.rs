@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use ostler_testkit::model_server::{Event, ModelServer};
+use ostler_testkit::model_server::{Entry, Event, ModelServer};
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Agent, Places};
+use crate::agent::{Agent, Places, Then};
 use crate::driver::Driver;
 use crate::live;
 use crate::recording;
-use crate::scene::{Plan, Scene, Variant, directory};
+use crate::scene::{Mishap, Plan, Scene, Step, Variant, directory};
 use crate::score;
 use crate::truth::{self, Truth, What};
 
@@ -48,6 +48,10 @@ const START: f64 = 60.0;
 const TURN: f64 = 60.0;
 /// How long an agent that does not give up is watched.
 const WATCH: f64 = 12.0;
+/// Seconds without a request after which nothing more is expected.
+const QUIET: f64 = 3.0;
+/// Seconds between a command and the key that gives it.
+const GAP: f64 = 0.6;
 
 /// Plays the job described in a file and leaves recording and truth beside it.
 pub fn play(spec: &Path) -> Result<()> {
@@ -65,7 +69,8 @@ pub fn play(spec: &Path) -> Result<()> {
     let launch = &job.agent.launch;
     let env: Vec<_> = launch.env.iter().map(|(name, value)| (name.clone(), places.fill(value))).collect();
     let args: Vec<_> = launch.args.iter().chain(&launch.more_args).map(|arg| places.fill(arg)).collect();
-    driver.start(CWD, &env, &job.name, &places.fill(&launch.program), &args)?;
+    let size = job.scene.plan().size;
+    driver.start(CWD, &env, &job.name, &places.fill(&launch.program), &args, size)?;
     driver.follow_events()?;
     let played = act(&mut driver, &job);
     driver.snapshot("end");
@@ -76,20 +81,23 @@ pub fn play(spec: &Path) -> Result<()> {
     std::fs::write(out.join("raw.cast"), &raw)?;
     played?;
     let zero = recording::zero(&cast, &raw)?;
-    let truth = Truth {
+    let mut truth = Truth {
         agent: job.name.clone(),
         version: job.version.clone(),
         scene: directory(job.scene, job.variant),
         intervals: truth::intervals(driver.marks(), &server.log().entries(), zero),
         notes: notes(&job, zero)?,
     };
-    tell_live(out, &truth, zero)?;
+    if let Some(last) = truth.intervals.last_mut().filter(|_| job.scene.plan().background) {
+        last.any = vec!["idle".into(), "watching".into()];
+    }
+    tell_live(out, driver.name(), &truth, zero)?;
     recording::write(out, &raw, &truth, &job.secrets)
 }
 
 /// Leaves a line about what ostler said while the scene was played, if it said anything.
-fn tell_live(out: &Path, truth: &Truth, zero: f64) -> Result<()> {
-    let said = live::timeline(&std::fs::read_to_string(out.join("live.jsonl"))?, zero);
+fn tell_live(out: &Path, session: &str, truth: &Truth, zero: f64) -> Result<()> {
+    let said = live::timeline(&std::fs::read_to_string(out.join("live.jsonl"))?, Some(session), zero);
     if said.is_empty() {
         return Ok(());
     }
@@ -154,13 +162,25 @@ fn act(driver: &mut Driver, job: &Job) -> Result<()> {
     driver.snapshot("ready");
     driver.rest(1.5);
     let dialogs = agent.turn_dialogs.clone().unwrap_or_else(|| own(plan.turn_dialogs));
-    for (index, prompt) in plan.prompts.iter().enumerate() {
-        submit(driver, agent, prompt)?;
-        for name in &dialogs {
-            answer_dialog(driver, agent, name, hold, TURN)?;
+    let mut turns = 0;
+    for (index, step) in plan.steps.iter().enumerate() {
+        driver.rest(if index > 0 { 1.0 } else { 0.0 });
+        match step {
+            Step::Prompt(prompt) => {
+                turns += 1;
+                submit(driver, agent, prompt)?;
+                for name in &dialogs {
+                    answer_dialog(driver, agent, name, hold, TURN)?;
+                }
+                finish_turn(driver, agent, &plan, turns)?;
+                if plan.helper {
+                    await_helper(driver)?;
+                }
+            }
+            Step::Menus => show_menus(driver, agent, hold)?,
+            Step::Draft(text) => draft(driver, text)?,
+            Step::Command(name) => give_command(driver, agent, name)?,
         }
-        finish_turn(driver, agent, &plan, index + 1)?;
-        driver.rest(if index + 1 < plan.prompts.len() { 1.0 } else { 0.0 });
     }
     driver.rest(0.7);
     driver.snapshot("after");
@@ -193,9 +213,75 @@ fn submit(driver: &mut Driver, agent: &Agent, prompt: &str) -> Result<()> {
     Ok(())
 }
 
+/// Waits until nothing was asked of the model for a while.
+fn await_helper(driver: &mut Driver) -> Result<()> {
+    driver.mark(driver.now(), What::Delegated);
+    driver.until("the other agent is done", TURN, || {
+        let log = driver.exchanges();
+        let ends = |entry: &&Entry| matches!(entry.event, Event::LastByte { .. } | Event::ClientLeft);
+        let open = log.iter().filter(|entry| matches!(entry.event, Event::Received { .. })).count();
+        let closed = log.iter().filter(ends).count();
+        let quiet = log.last().is_some_and(|last| driver.now() - last.at > QUIET);
+        Ok((open == closed && quiet).then_some(()))
+    })?;
+    driver.mark(driver.now(), What::Settled);
+    Ok(())
+}
+
+/// Opens the agent's menus one after the other, and leaves each open for a while.
+fn show_menus(driver: &mut Driver, agent: &Agent, hold: f64) -> Result<()> {
+    for (index, menu) in agent.menus.iter().enumerate() {
+        driver.rest(1.0);
+        let (last, first) = menu.open.split_last().context("nothing opens the menu")?;
+        driver.press(first)?;
+        driver.rest(GAP);
+        driver.mark(driver.now(), What::Commanded { asks: false });
+        driver.press(std::slice::from_ref(last))?;
+        driver.await_screen(&format!("the menu of {} appears", menu.open.concat()), &menu.appears, TURN)?;
+        driver.mark(driver.now(), What::DialogSeen { kind: "menu".into() });
+        driver.snapshot(&format!("menu-{index}"));
+        driver.rest(hold);
+        let from = driver.now();
+        driver.press(&menu.close)?;
+        driver.mark(from, What::Answered { then: Then::Idle });
+        driver.rest(1.0);
+    }
+    Ok(())
+}
+
+/// Writes something and erases it again.
+fn draft(driver: &Driver, text: &str) -> Result<()> {
+    driver.write(text.as_bytes())?;
+    driver.rest(2.0);
+    driver.snapshot("draft");
+    driver.press(&vec!["Backspace".to_owned(); text.chars().count()])?;
+    driver.rest(4.0);
+    Ok(())
+}
+
+/// Gives a command of the agent's own, and waits until it is over.
+fn give_command(driver: &mut Driver, agent: &Agent, name: &str) -> Result<()> {
+    let command = agent.commands.get(name).with_context(|| format!("no command {name:?} is described"))?;
+    let (last, first) = command.keys.split_last().context("the command has no keys")?;
+    driver.press(first)?;
+    driver.rest(GAP);
+    let from = driver.now();
+    driver.press(std::slice::from_ref(last))?;
+    driver.mark(from, What::Commanded { asks: command.asks });
+    if let Some(pattern) = &command.appears {
+        driver.await_screen(&format!("the command {name} is over"), pattern, TURN)?;
+    }
+    if let Some(pattern) = &command.gone {
+        driver.await_gone(&format!("the command {name} has cleared the screen"), pattern, TURN)?;
+    }
+    driver.mark(driver.now(), What::Settled);
+    driver.snapshot(name);
+    Ok(())
+}
+
 /// Waits for the end of a turn, whatever ends it.
 fn finish_turn(driver: &mut Driver, agent: &Agent, plan: &Plan, turn: usize) -> Result<()> {
-    if let Some(seconds) = plan.interrupt_after {
+    if let Some((seconds, mishap)) = plan.mishap {
         driver.until("the stream begins", TURN, || {
             Ok(driver
                 .exchanges()
@@ -205,10 +291,18 @@ fn finish_turn(driver: &mut Driver, agent: &Agent, plan: &Plan, turn: usize) -> 
         })?;
         driver.rest(seconds);
         driver.snapshot("streaming");
-        let from = driver.now();
-        driver.press(&agent.input.interrupt)?;
-        driver.mark(from, What::Interrupted);
-    } else if plan.fails {
+        match mishap {
+            Mishap::Interrupt => {
+                let from = driver.now();
+                driver.press(&agent.input.interrupt)?;
+                driver.mark(from, What::Interrupted);
+                return Ok(());
+            }
+            Mishap::Resize(size) => driver.resize(size)?,
+            Mishap::KillDaemon => driver.kill_daemon()?,
+        }
+    }
+    if plan.fails {
         driver.until("the request arrives", TURN, || {
             Ok(driver.exchanges().iter().any(|entry| is_main(driver, entry.exchange, turn)).then_some(()))
         })?;
@@ -234,7 +328,6 @@ fn finish_turn(driver: &mut Driver, agent: &Agent, plan: &Plan, turn: usize) -> 
 
 /// The answer to a dialog was the end of the turn.
 fn ends_by_dialog(driver: &Driver) -> bool {
-    use crate::agent::Then;
     driver.marks().last().is_some_and(|mark| mark.what == What::Answered { then: Then::Idle })
 }
 

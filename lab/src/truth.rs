@@ -75,6 +75,15 @@ pub enum What {
     },
     /// The turn was interrupted.
     Interrupted,
+    /// Enter was written behind a command of the agent's own.
+    Commanded {
+        /// It asks the model something.
+        asks: bool,
+    },
+    /// Its turn is over, and another agent works on for it.
+    Delegated,
+    /// The command is over, or the work of the other agent.
+    Settled,
     /// The screen said that the agent has given up.
     GaveUp,
     /// The scene is over.
@@ -208,7 +217,7 @@ impl Book {
                 }
                 self.change(mark.to, mark.to, "idle", None, &[]);
             }
-            What::Submitted | What::Answered { then: Then::Working } => {
+            What::Submitted | What::Commanded { asks: true } | What::Answered { then: Then::Working } => {
                 self.change(mark.from, mark.to, "working", None, &[]);
             }
             What::DialogSeen { kind } => {
@@ -219,7 +228,18 @@ impl Book {
             What::Answered { then: Then::Idle } => {
                 self.change(mark.from, mark.to + REACTION, "idle", None, &[]);
             }
-            What::Answered { then: Then::Starting } | What::Over => self.close(mark.from),
+            What::Answered { then: Then::Starting } | What::Commanded { asks: false } | What::Over => {
+                self.close(mark.from);
+            }
+            What::Delegated => {
+                self.change(mark.from, mark.to, "working", None, &["working", "watching"]);
+            }
+            What::Settled => {
+                let ended =
+                    |entry: &&Entry| matches!(entry.event, Event::LastByte { .. }) && entry.at <= mark.from;
+                let last = log.iter().rev().find(ended).map_or(mark.from, |entry| entry.at);
+                self.change(last, mark.to, "idle", None, &[]);
+            }
             What::Interrupted => {
                 let left = log.iter().find(|entry| entry.event == Event::ClientLeft && entry.at > mark.from);
                 let settled = left.map_or(mark.to, |entry| entry.at.max(mark.to));

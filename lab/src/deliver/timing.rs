@@ -47,7 +47,7 @@ pub fn turn_end(log: &[Entry], heard: f64) -> Option<f64> {
 /// Seconds from the end of a turn to the first word that the agent is at rest; none if it went to work again before.
 pub fn to_idle(events: &str, end: f64) -> Option<f64> {
     // A moment before the end is still the rest that came before the turn.
-    let said = live::timeline(events, end).into_iter().find(|said| said.t > 0.0)?;
+    let said = live::timeline(events, None, end).into_iter().find(|said| said.t > 0.0)?;
     (said.state == "idle" && said.t < LATE).then_some(said.t)
 }
 

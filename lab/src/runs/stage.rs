@@ -105,6 +105,7 @@ impl World<'_> {
             .map(|play| Play {
                 prompt: play.prompt.as_ref().unwrap_or(of_task).trim().to_owned(),
                 script: play.script.clone(),
+                aside: false,
             })
             .collect();
         let log = Path::new(OUT).join(format!("model-{name}.jsonl"));

@@ -105,3 +105,22 @@ fn an_interrupt_is_over_when_the_client_has_left() {
     let left = Entry { at: 1005.4, exchange: 1, event: Event::ClientLeft };
     assert_eq!(told(&marks, &[received(1.2, 1, Some(1)), left]), ["1.1-5 working", "5.9-10 idle"]);
 }
+
+#[test]
+fn a_menu_is_a_dialog_and_a_command_of_the_agents_own_is_left_out_until_it_is_over() {
+    let marks = [
+        mark(1.0, What::Ready),
+        mark(3.0, What::Commanded { asks: false }),
+        mark(3.5, What::DialogSeen { kind: "menu".into() }),
+        mark(7.0, What::Answered { then: Then::Idle }),
+        mark(9.0, What::Commanded { asks: true }),
+        mark(12.0, What::Settled),
+        mark(15.0, What::Over),
+    ];
+    // What is asked on the side is no turn.
+    let log = [received(9.2, 1, None), sent(11.0, 1, 200, false)];
+    assert_eq!(
+        told(&marks, &log),
+        ["1.1-3 idle", "3.6-7 blocked/menu", "7.6-9 idle", "9.1-11 working", "12.1-15 idle"]
+    );
+}
