@@ -63,6 +63,8 @@ pub(crate) enum Command {
     /// Hear what the agent's hook saw.
     Hook(Box<HookCommand>),
     /// The daemon is about to end: put the screen on disk.
+    /// What hooks reported while there was no daemon was handed over.
+    SpoolHeard,
     Park(oneshot::Sender<()>),
 }
 

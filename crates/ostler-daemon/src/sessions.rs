@@ -26,6 +26,10 @@ pub(crate) struct Sessions {
 
 /// Says that a session's processes are being ended, until it is dropped.
 #[derive(Debug)]
+    /// What is left of sessions whose holder is gone.
+    pub(crate) survivors: Survivors,
+    /// What hooks reported while there was no daemon was handed to the sessions.
+    spool_heard: Arc<AtomicBool>,
 pub(crate) struct Stopping {
     stopping: Arc<Mutex<Vec<String>>>,
     id: String,
@@ -69,7 +73,12 @@ impl Found {
 
 impl Sessions {
     pub(crate) fn new(services: Services) -> Self {
-        Self { services, stopping: Arc::default() }
+        Self {
+            services,
+            stopping: Arc::default(),
+            survivors: Survivors::default(),
+            spool_heard: Arc::default(),
+        }
     }
 
     fn handles(&self) -> &Handles {
@@ -98,6 +107,9 @@ impl Sessions {
         let task = tokio::spawn(Actor::run(self.services.clone(), record, origin, mailbox));
         tokio::spawn(async move {
             if task.await.is_err() {
+        if self.spool_heard.load(Ordering::SeqCst) {
+            tell_spool_heard(handle.clone());
+        }
                 sessions.replace_actor(&id, process).await;
             }
         });
@@ -108,6 +120,12 @@ impl Sessions {
     async fn replace_actor(&self, id: &str, process: u32) {
         tracing::error!(session = id, "the session's actor failed; another one takes over");
         self.handles().remove(id, process);
+    /// Tells every session that it was handed what hooks reported while there was no daemon.
+    pub(crate) fn spool_was_heard(&self) {
+        self.spool_heard.store(true, Ordering::SeqCst);
+        self.all().into_iter().for_each(tell_spool_heard);
+    }
+
         tokio::time::sleep(AFTER_A_DEFECT).await;
         let wanted = id.to_owned();
         match self.store().run(move |store| store.session(&wanted)).await {
@@ -188,4 +206,9 @@ impl Sessions {
     pub(crate) async fn recorded_info(&self, id: &str) -> Result<SessionInfo, Problem> {
         Ok(ended_info(&self.existing_record(id).await?))
     }
+}
+
+/// Tells a session, behind the reports that were handed to it; one that does not listen holds up nobody else.
+fn tell_spool_heard(handle: SessionHandle) {
+    tokio::spawn(async move { handle.tell(Command::SpoolHeard).await });
 }

@@ -110,6 +110,11 @@ pub enum Change {
         /// What there is to say about it.
         details: Value,
     },
+    /// What the next daemon has to know has changed, and nothing that the event log tells of.
+    Remembered {
+        /// What that is.
+        memory: String,
+    },
     /// Something happened that the event log tells of.
     Event {
         /// Its name.

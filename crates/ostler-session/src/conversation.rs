@@ -35,12 +35,16 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// The agent tells the id of its conversation; some commands begin another one.
-    pub(crate) fn identify(&mut self, id: String) {
-        if self.id.as_ref().is_some_and(|known| *known != id) {
+    /// The agent tells the id of its conversation; some commands begin another one. Returns whether that is news.
+    pub(crate) fn identify(&mut self, id: String) -> bool {
+        if self.id.as_ref() == Some(&id) {
+            return false;
+        }
+        if self.id.is_some() {
             self.begun = false;
         }
         self.id = Some(id);
+        true
     }
 
     /// Takes in what a hook or the transcript reports.

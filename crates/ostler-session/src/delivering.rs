@@ -29,7 +29,7 @@ impl Session {
 
     fn deliver_next(&mut self) {
         self.see_untouched();
-        if self.outbox.open.is_empty() || !self.outbox.settled_in {
+        if self.outbox.open.is_empty() || !self.outbox.settled_in || self.life.is_ending() {
             return;
         }
         self.look_after_given();
@@ -70,6 +70,9 @@ impl Session {
 
     /// Gives an event to the delivery of a message and does what it says.
     pub(crate) fn step_delivery(&mut self, order: u64, event: Event) {
+        if self.life.is_ending() && !matches!(event, Event::Told { .. }) {
+            return;
+        }
         let situation = self.situation();
         let Some(view) = self.delivery_view(order, situation) else { return };
         // One write at a time: it goes on when the other one is settled, and when the store takes records again.

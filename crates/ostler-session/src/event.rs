@@ -21,6 +21,8 @@ pub enum Event<'a> {
     Launched,
     /// A daemon takes over the session from its record.
     Recovered,
+    /// Everything that hooks reported while there was no daemon was handed to the session.
+    SpoolHeard,
     /// The last commit is recorded.
     Committed,
     /// The last commit was refused.

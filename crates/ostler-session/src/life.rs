@@ -15,6 +15,8 @@ use crate::terminal::Terminal;
 
 /// How long a holder whose program has ended may stay; it leaves earlier unless it is still killing.
 const FAREWELL: Duration = Duration::from_secs(30);
+/// How long the end of a session that an earlier daemon looked after waits for what its hooks reported meanwhile.
+const REPORTS: Duration = Duration::from_secs(10);
 
 /// Where a session stands between its start and its end.
 #[derive(Debug)]
@@ -30,6 +32,10 @@ pub(crate) struct Life {
     exit: Option<Exit>,
     /// How the program ended.
     pub(crate) ending: Option<Ending>,
+    /// What hooks reported while there was no daemon may come until then: it belongs before the end.
+    reports_until: Option<Steady>,
+    /// The end is being recorded.
+    finishing: bool,
     /// The end is recorded.
     recorded: bool,
     /// When an ended session is left, whatever its holder does.
@@ -41,7 +47,8 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    pub(crate) fn new(lifecycle: Lifecycle) -> Self {
+    /// `recovered` says since when an earlier daemon's session is looked after.
+    pub(crate) fn new(lifecycle: Lifecycle, recovered: Option<Steady>) -> Self {
         Self {
             lifecycle,
             connected: false,
@@ -49,6 +56,8 @@ impl Life {
             holder: None,
             exit: None,
             ending: None,
+            reports_until: recovered.map(|at| at.plus(REPORTS)),
+            finishing: false,
             recorded: false,
             leave_at: None,
             grace_ms: 5_000,
@@ -58,6 +67,16 @@ impl Life {
 
     pub(crate) fn is_ended(&self) -> bool {
         matches!(self.lifecycle.phase(), Phase::Ended(_))
+    }
+
+    /// The program has ended, and what is to be said of its messages is still open: a report may tell.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ended() && !self.finishing
+    }
+
+    /// How long the end waits for reports at most, where it does.
+    pub(crate) fn end_waits_until(&self) -> Option<Steady> {
+        self.reports_until.filter(|_| self.ending.is_some())
     }
 }
 
@@ -227,13 +246,29 @@ impl Session {
         self.note(Note::Finish);
     }
 
-    /// Records the end, behind what is to be said of messages and dialogs.
+    /// Everything that hooks reported while there was no daemon was heard.
+    pub(crate) fn on_spool_heard(&mut self) {
+        self.life.reports_until = None;
+        self.note(Note::Finish);
+    }
+
+    /// Records the end, behind what is to be said of messages and dialogs: once it is known, and every report was heard.
     pub(crate) fn finish(&mut self) {
+        let unheard = self.life.reports_until.is_some() || self.has_unheard_reports();
+        let waits = unheard && self.guards(crate::Safeguard::ReportsBeforeTheEnd);
+        if self.life.finishing || self.life.ending.is_none() || waits {
+            return;
+        }
+        self.life.finishing = true;
         self.end_messages();
         self.end_dialog();
         self.look_for_stop();
         let Some(ending) = self.life.ending.clone() else { return };
         self.push(Effect::KeepSummary(Box::new(self.conversation.summary.clone())));
+        // The next process goes on with the conversation that the last report named.
+        if let Some(memory) = self.remembered() {
+            self.record(Change::Remembered { memory });
+        }
         self.record_then(Change::Ended(ending), vec![Then::Ended]);
         self.push_behind(Effect::State(State::Exited));
     }

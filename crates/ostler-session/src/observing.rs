@@ -8,7 +8,7 @@ use ostler_core::delivery::Witness;
 use ostler_core::detector::{self, Action, Event, ProcessSample, Reporter, Verdict};
 use ostler_core::{Fact, Proof, State, Steady};
 use ostler_screen::Screen;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::change::Change;
 use crate::effect::{Effect, Log};
@@ -69,6 +69,13 @@ impl Session {
                 Deferred::Send(send) => self.on_send(*send),
             }
         }
+        self.note(Note::Finish);
+    }
+
+    /// Whether there are reports that only the rules make sense of, and those are being read.
+    pub(crate) fn has_unheard_reports(&self) -> bool {
+        let deferred = self.unread_rules.iter().flatten();
+        deferred.into_iter().any(|deferred| matches!(deferred, Deferred::Hook(_)))
     }
 
     /// Lets the detector learn something.
@@ -127,7 +134,17 @@ impl Session {
         if let Some(memory) = self.remembered() {
             self.record_note(Change::Observed { memory, event: "session.state", details });
         }
-        self.publish();
+        // An end is told when it is recorded.
+        if !self.life.is_ended() {
+            self.publish();
+        }
+    }
+
+    /// Records what the next daemon has to know, where no event tells of it.
+    fn remember(&mut self) {
+        if let Some(memory) = self.remembered() {
+            self.record_note(Change::Remembered { memory });
+        }
     }
 
     /// What the next daemon has to know.
@@ -154,7 +171,12 @@ impl Session {
 
     /// Learns what the transcript says.
     pub(crate) fn on_transcript(&mut self, batch: TranscriptBatch) {
-        self.conversation.read = Some(batch.state);
+        let read = self.conversation.read.replace(batch.state);
+        let path = |read: &Option<Value>| read.as_ref().and_then(|read| read.get("path").cloned());
+        if path(&read) != path(&self.conversation.read) {
+            // The next daemon is to know which file it is, and not to look for it.
+            self.remember();
+        }
         if let Some(problem) = &batch.problem {
             self.push(Effect::Log(Log::Warning(format!("transcript: {problem}"))));
         }
@@ -205,8 +227,10 @@ impl Session {
             let decoded = decode(spec, &report.event, &report.payload);
             if decoded.transcript.is_some() || decoded.agent_session.is_some() {
                 let (path, session) = (decoded.transcript, decoded.agent_session);
-                if let Some(id) = &session {
-                    self.conversation.identify(id.clone());
+                if let Some(id) = &session
+                    && self.conversation.identify(id.clone())
+                {
+                    self.remember();
                 }
                 self.push(Effect::NameTranscript { path, session });
             }

@@ -33,4 +33,6 @@ pub(crate) enum Safeguard {
     RecordedBeforeTold,
     /// A prompt of which only the record of messages knows stops like any other.
     RecordedPromptsStop,
+    /// What hooks reported while there was no daemon is heard before the end is recorded.
+    ReportsBeforeTheEnd,
 }

@@ -188,7 +188,7 @@ impl Session {
             pid,
             answer_status,
             now,
-            life: Life::new(Lifecycle::recorded(stop_requested)),
+            life: Life::new(Lifecycle::recorded(stop_requested), recovered.then_some(now.steady)),
             terminal,
             observer,
             since,
@@ -223,6 +223,7 @@ impl Session {
         match event {
             Event::Launched => self.note(Note::Life(lifecycle::Event::Launched)),
             Event::Recovered => self.note(Note::Life(lifecycle::Event::Recovered)),
+            Event::SpoolHeard => self.on_spool_heard(),
             Event::Committed => {
                 for then in self.journal.committed() {
                     self.follow(then);
@@ -403,6 +404,7 @@ impl Session {
         [
             self.life.lifecycle.deadline(),
             self.life.leave_at,
+            self.life.end_waits_until(),
             self.typing.deadline(),
             self.terminal.save_due(),
             self.terminal.catching_up_until(),
@@ -443,6 +445,9 @@ impl Session {
         }
         if self.inspectors.first().is_some_and(|(until, _)| now >= *until) {
             self.answer_inspectors(None);
+        }
+        if self.life.end_waits_until().is_some_and(|at| now >= at) {
+            self.on_spool_heard();
         }
         // What was refused is offered again when this step is over.
         let _ = self.journal.take_retry(now);

@@ -256,6 +256,13 @@ impl Store {
             if transaction.prepare_cached(sql)?.execute(values)? > 0 {
                 insert(transaction, event)?;
             }
+    /// Records what the next daemon has to know of a session, where no event tells of it.
+    pub fn session_remembers(&mut self, id: &str, memory: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET memory = ?2 WHERE id = ?1 AND ending IS NULL";
+        self.connection.prepare_cached(sql)?.execute(params![id, memory])?;
+        Ok(())
+    }
+
             Ok(())
         })
     }

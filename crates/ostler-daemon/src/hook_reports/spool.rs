@@ -1,7 +1,9 @@
 //! Reports that found no daemon, or a slow one.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ostler_hold::create_private;
 use ostler_protocol::{ErrorKind, HookReport};
@@ -13,21 +15,33 @@ use crate::hooks::read_report;
 
 /// Most files that are taken at one look.
 const MAX_FILES: usize = 4_096;
+/// Pause before reports are offered again to a session that did not listen.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// Hears what is in the spool, now and whenever something is put there.
 pub(crate) async fn replay_spool(reports: HookReports, hints: Hints) {
     let spool = reports.home.spool();
     // Watched before the first look, so that nothing falls between.
     let sleeper = create_private(&spool).and_then(|()| watch(&hints, &spool));
-    replay(&reports, &spool).await;
-    match sleeper {
-        Ok(sleeper) => loop {
-            sleeper.woken().await;
-            replay(&reports, &spool).await;
-        },
-        Err(error) => {
-            tracing::warn!(%error, "the spool is not watched; its reports are heard by the next daemon");
+    let mut waiting = replay(&reports, &spool).await;
+    // From here on a session's end is its last word.
+    reports.sessions.spool_was_heard();
+    loop {
+        let woken = async {
+            match &sleeper {
+                Ok(sleeper) => sleeper.woken().await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        match (waiting, &sleeper) {
+            (true, _) => drop(tokio::time::timeout(AGAIN, woken).await),
+            (false, Ok(_)) => woken.await,
+            (false, Err(error)) => {
+                tracing::warn!(%error, "the spool is not watched; its reports are heard by the next daemon");
+                return;
+            }
         }
+        waiting = replay(&reports, &spool).await;
     }
 }
 
@@ -37,8 +51,10 @@ fn watch(hints: &Hints, spool: &Path) -> io::Result<Sleeper> {
     if watched.all { Ok(sleeper) } else { Err(io::Error::other("the kernel does not watch it")) }
 }
 
-/// Hears every report in the spool, oldest first.
-async fn replay(reports: &HookReports, spool: &Path) {
+/// Hears every report in the spool, oldest first. Returns whether some have to wait for a session that does not listen.
+async fn replay(reports: &HookReports, spool: &Path) -> bool {
+    // A session that does not listen costs one try, not one for each of its reports.
+    let mut deaf = HashSet::new();
     for file in files(spool) {
         let read = read_report(&file);
         match read.as_deref().map(HookReport::from_file) {
@@ -46,11 +62,15 @@ async fn replay(reports: &HookReports, spool: &Path) {
                 // Nobody waits for an answer any more.
                 let report = HookReport { context: false, ..report };
                 let (event, session) = (report.event.clone(), report.session.clone());
+                if deaf.contains(&session) {
+                    continue;
+                }
                 match reports.handle(report, payload.to_vec()).await {
                     Ok(_) => tracing::debug!(session, event, "a report from the spool was heard"),
                     // It was not heard, and nobody claims it: it stays for the next look.
                     Err(problem) if matches!(problem.kind, ErrorKind::Failed | ErrorKind::Storage) => {
                         tracing::debug!(session, event, reason = problem.message, "a report has to wait");
+                        deaf.insert(session);
                         continue;
                     }
                     Err(problem) => {
@@ -65,6 +85,7 @@ async fn replay(reports: &HookReports, spool: &Path) {
         // Its claim has all of it now, or it is of no use.
         let _ = std::fs::remove_file(&file);
     }
+    !deaf.is_empty()
 }
 
 /// The reports, by time. Files whose names begin with a dot are being written.

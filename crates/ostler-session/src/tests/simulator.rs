@@ -138,6 +138,30 @@ fn a_transport_is_asked_for_no_more_than_it_can_do() {
     assert_eq!(failure.as_deref(), Some("nothing can be typed into this session"));
 }
 
+/// The daemon is killed at every moment of a delivery to an agent that takes the message, reports it and ends. Returns
+/// how often it is not said that the message was submitted.
+fn unproven_at_the_end(sabotage: Option<Sabotage>) -> usize {
+    let unproven = (1..150).filter(|kill| {
+        let mut plan = Plan::quiet();
+        plan.sends[0].body = "please end !exit 0".into();
+        plan.kills = vec![*kill];
+        plan.hooks = Some(plan::Hooks { lost: 0, doubled: 0, late: 1 });
+        let mut world = World::new(plan, sabotage);
+        world.run();
+        let taken = world.agent.log.iter().any(|(_, record)| matches!(record, Record::Submitted { .. }));
+        let proof = world.store.message("m0").map(|(message, _)| message.proof);
+        assert!(world.store.ending.is_some() || !taken, "the end is recorded");
+        taken && proof != Some(ostler_core::Proof::Submitted)
+    });
+    unproven.count()
+}
+
+#[test]
+fn a_report_that_found_no_daemon_is_heard_before_the_end_is_recorded() {
+    assert_eq!(unproven_at_the_end(None), 0);
+    assert!(unproven_at_the_end(Some(Sabotage::Session(Safeguard::ReportsBeforeTheEnd))) > 0);
+}
+
 /// What may be broken, and a seed that notices it. `OSTLER_SIM_FIND=1` looks for others where they do not, as after a
 /// change of the plans, and prints them.
 const NOTICED: [(Sabotage, u64); 18] = [

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::agent_lab::Lab;
-use crate::support::{TestHome, kill, ostler, pid, until};
+use crate::support::{TestHome, is_running, kill, ostler, pid, until};
 
 /// Hooks that the agent's program runs itself, and a way to go on with a conversation.
 const PRESET: &str = r#"
@@ -61,7 +61,10 @@ fn an_agent_comes_back_with_its_name_its_messages_and_its_conversation() {
     lab.send("a", "too late", &["--id", "late", "--wait", "queued"]).ok();
     kill(pid(&lab.home.status("a")["pid"]));
     lab.wait("a", "exited");
-    lab.send("a", "to nobody", &[]).fails(1, &["ostler resume a"]);
+    let refused = lab.send("a", "to nobody", &["--json"]);
+    let told: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!((&told["session"], &told["state"]), (&"a".into(), &"refused".into()));
+    refused.fails(1, &["ostler resume a"]);
 
     let second = resume(&lab, &[]);
     assert_eq!((&second["id"], &second["name"]), (&first["id"], &first["name"]));
@@ -182,4 +185,31 @@ fn what_is_being_stopped_is_not_resumed_into_its_own_end() {
     assert_eq!(past["exit"]["signal"], Value::Null, "{past} {resumed}");
     home.ok(["wait", "one", "exited", "--timeout", "60"]);
     home.ok(["stop", "one", "--grace", "0"]);
+}
+
+#[test]
+fn what_an_agent_reported_before_it_ended_without_a_daemon_is_heard() {
+    let lab = Lab::with(PRESET);
+    let go = lab.home.scratch().join("go");
+    // It takes a prompt, says so, and ends; when it is called again it goes on.
+    lab.write_agent(&format!(
+        "echo \"$@\" >> {calls}\n[ -e {go}.done ] && shift 3 && exec {ostler} stand-in \"$@\"\n\
+         tell() {{ {ostler} hook \"$1\" --agent standin --per-session > /dev/null; }}\n\
+         until [ -e {go} ]; do sleep 0.05; done\n: > {go}.done\n\
+         echo '{{\"session_id\":\"talk-9\"}}' | tell SessionStart\n\
+         echo '{{\"session_id\":\"talk-9\",\"prompt\":\"hello\"}}' | tell UserPromptSubmit\nexit 3\n",
+        calls = lab.home.scratch().join("calls").display(),
+        go = go.display(),
+        ostler = ostler().display(),
+    ));
+    lab.start("a", &[]);
+    let program = pid(&lab.home.status("a")["pid"]);
+    lab.home.kill_daemon();
+    fs::write(&go, "").unwrap();
+    until("the agent has ended", || (!is_running(program)).then_some(()));
+    let ended = lab.wait("a", "exited");
+    assert_eq!(ended["exit"]["status"], 3);
+    resume(&lab, &[]);
+    let calls = calls(&lab);
+    assert!(calls[1].contains("--goes-on-with talk-9"), "{calls:?}");
 }

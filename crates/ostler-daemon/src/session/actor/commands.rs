@@ -96,6 +96,7 @@ impl Actor {
             }
         }
     }
+            Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
 
     async fn ask(&mut self, command: Event) {
         self.hand(SessionEvent::Command(command)).await;

@@ -35,7 +35,13 @@ impl Store {
 
     pub(super) fn commit(&mut self, changes: &[Change], at: Wall) {
         let other = |change: &Change| {
-            matches!(change, Change::Observed { .. } | Change::Event { .. } | Change::Started { .. })
+            matches!(
+                change,
+                Change::Observed { .. }
+                    | Change::Remembered { .. }
+                    | Change::Event { .. }
+                    | Change::Started { .. }
+            )
         };
         self.message_commits += u64::from(!changes.iter().all(other));
         for change in changes {
@@ -111,7 +117,9 @@ impl Store {
             }),
             Change::Started { pid } => self.pid = Some(*pid),
             Change::StopRequested => self.stop_requested = true,
-            Change::Observed { memory, .. } => self.memory = Some(memory.clone()),
+            Change::Observed { memory, .. } | Change::Remembered { memory } => {
+                self.memory = Some(memory.clone());
+            }
             Change::Ended(ending) => _ = self.ending.get_or_insert_with(|| ending.clone()),
             Change::Dropped { .. } | Change::Resized { .. } | Change::Event { .. } => {}
         }

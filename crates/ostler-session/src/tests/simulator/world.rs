@@ -65,6 +65,8 @@ enum Happening {
     Restart,
     Tick,
     Output,
+    /// The session is handed what hooks reported while there was no daemon.
+    Spool,
     Arrive(Arrival),
     Hook {
         event: &'static str,
@@ -392,8 +394,9 @@ impl World {
                 }
             }
             Happening::Output if daemon == self.daemon => self.pass_output(),
+            Happening::Spool if daemon == self.daemon => self.hear_spool(),
             Happening::Arrive(arrival) if daemon == self.daemon => self.on_arrival(arrival),
-            Happening::Tick | Happening::Output | Happening::Arrive(_) => {}
+            Happening::Tick | Happening::Output | Happening::Spool | Happening::Arrive(_) => {}
         }
     }
 

@@ -45,9 +45,18 @@ impl World {
         };
         self.session = Some(session);
         self.hand(if recovered { Event::Recovered } else { Event::Launched });
+        self.schedule(self.now + 20, Happening::Spool);
+    }
+
+    /// Hands over the reports that found no daemon, in the order of the session's mailbox.
+    pub(super) fn hear_spool(&mut self) {
+        if !self.session.as_ref().is_some_and(Session::listens) {
+            return self.schedule(self.now + 20, Happening::Spool);
+        }
         for (event, text) in std::mem::take(&mut self.spool) {
             self.report(event, text);
         }
+        self.hand(Event::SpoolHeard);
     }
 
     pub(super) fn kill(&mut self) {
@@ -86,6 +95,11 @@ impl World {
             self.perform(effect);
         }
         let Some(session) = &self.session else { return };
+        if session.is_over() && self.store.ending.is_some() {
+            self.tell("the session is over: nobody listens for it any more");
+            self.session = None;
+            return;
+        }
         if let Some(due) = session.deadline() {
             let at = due.0.saturating_sub(1_000);
             self.schedule(at, Happening::Tick);
@@ -187,7 +201,7 @@ impl World {
     pub(super) fn commit(&mut self, changes: Vec<Change>, at: Wall) {
         for change in &changes {
             let text = match change {
-                Change::Observed { .. } | Change::Event { .. } => continue,
+                Change::Observed { .. } | Change::Remembered { .. } | Change::Event { .. } => continue,
                 Change::Accepted { id, body, .. } => {
                     format!("accepts {id} {:?}", String::from_utf8_lossy(body))
                 }
