@@ -7,6 +7,7 @@ mod explain;
 mod handles;
 mod info;
 mod problems;
+mod provenance;
 mod services;
 
 use ostler_core::stop_watch::{Findings, Patience};

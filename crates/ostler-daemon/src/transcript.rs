@@ -10,12 +10,18 @@
 //! Where no hints come (a network file system, no inotify left), and while there is no file yet, the watcher
 //! also looks from time to time, ever less often, and only while the session is said to be active.
 //!
+//! Two agents in one directory write to one place. A file is a session's because a hook named it or its conversation,
+//! because the session's program has it open, or because it begins with a prompt that no other session's agent was
+//! given; one that nothing proves is taken only where no other session could have made it. What was found is remembered
+//! across daemons.
+//!
 //! An agent's word for where its transcript is comes through a hook that anybody could have called. So the file
 //! is opened beneath the agent's own directory, through no link, and only if it is a regular file of ours.
 
 mod claims;
 mod find;
 mod place;
+mod provenance;
 mod reader;
 mod remote;
 mod rows;
@@ -32,6 +38,7 @@ use rustix::fs::inotify::WatchFlags;
 use crate::hints::{Hints, Sleeper};
 use claims::Claims;
 pub use place::{Place, TailState};
+pub use provenance::Provenance;
 use reader::Reader;
 pub use tail::{FileId, Position};
 pub use watcher::{Batch, Watcher, Written};
@@ -63,10 +70,11 @@ impl Transcripts {
         &self,
         spec: &TranscriptSpec,
         place: Place,
+        provenance: Arc<dyn Provenance>,
         resume: Option<TailState>,
     ) -> Result<Watcher, SpecError> {
         let (spec, decoder) = self.rules(spec)?;
-        let reader = Reader::new(spec, decoder, place, self.shared.claims.clone(), resume);
+        let reader = Reader::new(spec, decoder, place, provenance, self.shared.claims.clone(), resume);
         Ok(Watcher::new(reader, self.sleeper()))
     }
 

@@ -82,7 +82,20 @@ fn find(connection: &Connection, session: &str, id: &str) -> rusqlite::Result<Op
     connection.prepare_cached(&sql)?.query_row([session, id], read).optional()
 }
 
+/// How many texts tell one session from another, and how much of each.
+const GIVEN: u32 = 200;
+const GIVEN_BYTES: u32 = 4_096;
+
 impl Store {
+    /// The texts that a session's agent was given last, or may have been: the beginning of each.
+    pub fn given_texts(&self, session: &str) -> Result<Vec<Vec<u8>>, StoreError> {
+        let sql = "SELECT substr(body, 1, ?2) FROM messages
+                   WHERE session = ?1 AND raw = 0 AND (attempts > 0 OR way <> 'message') ORDER BY seq DESC LIMIT ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![session, GIVEN_BYTES, GIVEN], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Records a message, once per id.
     pub fn add_message(&mut self, message: &NewMessage) -> Result<Accepted, StoreError> {
         self.atomically(|transaction| {

@@ -282,9 +282,25 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Forgets ended sessions but the newest `keep`, and returns their ids. Those that have something in an
-    /// instructions file are kept too: nobody else would know to take it out.
-    pub fn forget_ended(&mut self, keep: u32) -> Result<Vec<String>, StoreError> {
+    /// Id and directory of the other sessions of an agent that had not ended by then.
+    pub fn sessions_beside(
+        &self,
+        id: &str,
+        agent: &str,
+        since: Wall,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let sql = "SELECT id, cwd FROM sessions
+                   WHERE id <> ?1 AND agent = ?2 AND (ended_ms IS NULL OR ended_ms >= ?3)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement
+            .query_map(params![id, agent, since.0.cast_signed()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets ended sessions but the newest `keep`, and those that ended before `since`; returns their ids. Those that
+    /// have something in an instructions file are kept: nobody else would know to take it out.
+    pub fn forget_ended(&mut self, keep: u32, since: Wall) -> Result<Vec<String>, StoreError> {
+        let since = since.0.cast_signed();
         self.atomically(|transaction| {
             let old = "SELECT id FROM sessions WHERE ending IS NOT NULL
                        AND id NOT IN (SELECT session FROM pending_context WHERE in_file)

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use ostler_agents::transcript::{Decoder, Fill, NamePattern, Owner, SpecError, TranscriptSpec};
 
 use super::place::Place;
+use super::provenance::{Provenance, is_proven};
 use super::tail::FileId;
 use crate::trusted_path::open_beneath;
 
@@ -23,24 +24,28 @@ const SLACK: Duration = Duration::from_secs(2);
 /// What a search found.
 #[derive(Debug, Default)]
 pub(super) struct Search {
+    /// There are files that may be the session's, and nothing proves it yet.
+    pub(super) doubtful: bool,
     /// The transcript, seen from the root.
     pub(super) path: Option<PathBuf>,
     /// Directories in which it may appear.
     pub(super) watch: Vec<PathBuf>,
 }
 
-/// Looks for the newest file that can only be this session's.
+/// Looks for the newest file that is this session's: by the id of its conversation, or because something proves it. A
+/// file that nothing proves is taken where it is the only one and no other session could have made it.
 pub(super) fn search(
     spec: &TranscriptSpec,
     decoder: &Decoder,
     place: &Place,
+    provenance: &dyn Provenance,
     is_taken: impl Fn(FileId) -> bool,
 ) -> Result<Search, SpecError> {
     let cwd = place.cwd.to_string_lossy();
     let fill = Fill { cwd: &cwd, session: place.session.as_deref() };
     let Some(pattern) = spec.pattern(fill)? else { return Ok(Search::default()) };
     let Some((last, directories)) = pattern.names().split_last() else { return Ok(Search::default()) };
-    let mut found = Search { path: None, watch: vec![nearest(&place.root)] };
+    let mut found = Search { watch: vec![nearest(&place.root)], ..Search::default() };
     let mut level = vec![PathBuf::new()];
     for name in directories {
         level = children(&place.root, &level, name);
@@ -52,12 +57,40 @@ pub(super) fn search(
             candidates.push(directory.join(name));
         }
     }
-    let newest = candidates
+    let mut fitting: Vec<(SystemTime, PathBuf)> = candidates
         .into_iter()
         .filter_map(|path| Some((verify(spec, decoder, place, &path, &is_taken)?, path)))
-        .max();
+        .collect();
+    fitting.sort();
+    let newest = if place.session.is_some() {
+        fitting.pop()
+    } else {
+        let proven = |(_, path): &&(SystemTime, PathBuf)| {
+            open_beneath(&place.root, path).is_ok_and(|file| is_proven(decoder, file, provenance))
+        };
+        // One database holds the conversations of all.
+        let proven = fitting.iter().rev().filter(|_| spec.query.is_none()).find(proven).cloned();
+        let only = || only(&fitting, started(place)).filter(|_| !provenance.has_neighbour());
+        let newest = proven.or_else(only);
+        found.doubtful = newest.is_none() && !fitting.is_empty();
+        newest
+    };
     found.path = newest.map(|(_, path)| path);
     Ok(found)
+}
+
+/// The file that no other one makes doubtful. One from before the start, by a clock that ticks slowly, does not count
+/// beside one from after it: it is of the session that had just ended.
+fn only(fitting: &[(SystemTime, PathBuf)], started: SystemTime) -> Option<(SystemTime, PathBuf)> {
+    let later = &fitting[fitting.partition_point(|(created, _)| *created < started)..];
+    match if later.is_empty() { fitting } else { later } {
+        [only] => Some(only.clone()),
+        _ => None,
+    }
+}
+
+fn started(place: &Place) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(place.started.0)
 }
 
 /// The directory, or the nearest above it that is there.
@@ -111,8 +144,7 @@ fn verify(
         // One database for all: the query chooses.
         return Some(created);
     }
-    let started = SystemTime::UNIX_EPOCH + Duration::from_millis(place.started.0);
-    if place.session.is_none() && created + SLACK < started {
+    if place.session.is_none() && created + SLACK < started(place) {
         return None;
     }
     if is_taken(FileId::of(&file).ok()?) {

@@ -10,6 +10,7 @@ use ostler_agents::transcript::{Decoder, Memory, TranscriptSpec};
 use super::claims::{Claim, Claims};
 use super::find::{nearest, search};
 use super::place::{Place, TailState};
+use super::provenance::Provenance;
 use super::remote::is_local;
 use super::rows::{Reading, Table};
 use super::tail::{FileId, Line, Position, Progress, Tail};
@@ -25,6 +26,7 @@ pub(super) struct Reader {
     source: Source,
     /// What was read last, if it is not being read now: it may come back.
     known: Option<Known>,
+    provenance: Arc<dyn Provenance>,
     claims: Claims,
     claim: Option<Claim>,
     /// The last problem that was told: one is told once.
@@ -53,6 +55,8 @@ pub(super) struct Step {
     pub(super) problem: Option<String>,
     /// There is more to be read at once.
     pub(super) more: bool,
+    /// There is something that may be the transcript, and nothing proves it yet.
+    pub(super) doubtful: bool,
     /// What to watch until the next step.
     pub(super) watch: Vec<PathBuf>,
     /// The kernel tells of every change there.
@@ -64,6 +68,7 @@ impl Reader {
         spec: Arc<TranscriptSpec>,
         decoder: Decoder,
         mut place: Place,
+        provenance: Arc<dyn Provenance>,
         claims: Claims,
         resume: Option<TailState>,
     ) -> Self {
@@ -76,7 +81,17 @@ impl Reader {
             }
             _ => decoder.since(place.started),
         };
-        Self { spec, place, decoder, source: Source::None, known, claims, claim: None, problem: None }
+        Self {
+            spec,
+            place,
+            decoder,
+            source: Source::None,
+            known,
+            provenance,
+            claims,
+            claim: None,
+            problem: None,
+        }
     }
 
     /// Takes the word of a hook for whose the transcript is and where; gives what is wrong with it.
@@ -162,8 +177,10 @@ impl Reader {
             }
         }
         let claims = self.claims.clone();
-        let found = search(&self.spec, &self.decoder, &self.place, |file| claims.is_taken(file))
-            .map_err(|error| error.to_string())?;
+        let found =
+            search(&self.spec, &self.decoder, &self.place, &*self.provenance, |file| claims.is_taken(file))
+                .map_err(|error| error.to_string())?;
+        step.doubtful = found.doubtful;
         step.watch.extend(found.watch);
         if let Some(path) = found.path {
             match open_beneath(&self.place.root, &path) {
@@ -256,6 +273,12 @@ impl Reader {
             step.more = true;
             return Ok(());
         };
+        // Without the id of a conversation it gives those of all.
+        if self.place.session.is_none() && self.provenance.has_neighbour() {
+            step.watch = table.watch();
+            step.doubtful = true;
+            return Ok(());
+        }
         let (decoder, facts) = (&mut self.decoder, &mut step.facts);
         let query = self.spec.query.as_deref().unwrap_or_default();
         let reading = table.read(query, &self.place, |line| take(decoder, facts, &line));

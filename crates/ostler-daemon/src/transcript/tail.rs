@@ -1,6 +1,6 @@
 //! A file of lines that grows, is cut, or is replaced.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -23,8 +23,13 @@ pub struct FileId {
 
 impl FileId {
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+        Ok(Self::from(&file.metadata()?))
+    }
+}
+
+impl From<&Metadata> for FileId {
+    fn from(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 

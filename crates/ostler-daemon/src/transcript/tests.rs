@@ -23,10 +23,36 @@ const SPEC: &str = r#"
     fact = "tool_ended"
     id = "/end"
     [[records]]
+    when = { "/prompt" = { exists = true } }
+    fact = "prompt_submitted"
+    text = ["/prompt"]
+    [[records]]
     when = { "/total" = { exists = true } }
     fact = "used"
     usage = { output = ["/total"], total = true }
     "#;
+
+/// What is known of a session.
+#[derive(Debug, Default)]
+struct Known {
+    neighbour: bool,
+    prompts: Vec<String>,
+    open: Option<FileId>,
+}
+
+impl Provenance for Known {
+    fn has_neighbour(&self) -> bool {
+        self.neighbour
+    }
+
+    fn own_prompts(&self) -> Vec<String> {
+        self.prompts.clone()
+    }
+
+    fn has_open(&self, file: FileId) -> bool {
+        self.open == Some(file)
+    }
+}
 
 struct Scene {
     dir: tempfile::TempDir,
@@ -63,7 +89,11 @@ impl Scene {
     }
 
     fn watch(&self, place: Place, resume: Option<TailState>) -> Watcher {
-        self.transcripts.watch(&self.spec, place, resume).unwrap()
+        self.watch_as(Known::default(), place, resume)
+    }
+
+    fn watch_as(&self, known: Known, place: Place, resume: Option<TailState>) -> Watcher {
+        self.transcripts.watch(&self.spec, place, Arc::new(known), resume).unwrap()
     }
 
     fn append(&self, name: &str, text: &str) {
@@ -245,6 +275,45 @@ async fn only_files_of_the_session_are_found() {
     // A second session in the same directory does not take the file of the first.
     let mut second = scene.watch(Place { session: None, ..place }, None);
     assert_eq!(facts(&mut second, 1).await, ended(&["old"]));
+}
+
+#[tokio::test]
+async fn a_file_is_read_only_for_the_session_that_it_is_proven_to_be_of() {
+    let scene = Scene::new();
+    let prompt = |name: &str, text: &str| {
+        let line = line(name).replace("\"end\":", &format!("\"prompt\":\"{text}\",\"end\":"));
+        scene.append(&format!("{name}.jsonl"), &line);
+    };
+    prompt("theirs", "look at the parser");
+    let beside = |prompts: &[&str], open: Option<&str>| Known {
+        neighbour: true,
+        prompts: prompts.iter().map(|text| (*text).to_owned()).collect(),
+        open: open.map(|name| FileId::from(&scene.path(name).metadata().unwrap())),
+    };
+    // A daemon that has just been started: nobody has claimed the neighbour's file.
+    let mut watcher = scene.watch_as(beside(&["fix the\n lexer"], None), scene.place(), None);
+    settled(&mut watcher).await;
+    assert_eq!(watcher.state().path, None, "the neighbour's");
+    drop(watcher);
+    prompt("ours", "fix the lexer");
+    let found = async |known: Known| {
+        let mut watcher = scene.watch_as(known, scene.place(), None);
+        while !watcher.is_resting() {
+            tokio::select! {
+                biased;
+                _ = watcher.next() => {}
+                () = tokio::task::yield_now() => {}
+            }
+        }
+        watcher.state().path.clone()
+    };
+    assert_eq!(found(beside(&["fix the\n lexer"], None)).await, Some(scene.path("ours.jsonl")));
+    assert_eq!(found(beside(&[], Some("ours.jsonl"))).await, Some(scene.path("ours.jsonl")));
+    assert_eq!(found(beside(&["fix"], None)).await, None, "a part of another's prompt");
+    // Nobody else is known of, and one of the two is somebody else's all the same.
+    assert_eq!(found(Known::default()).await, None);
+    fs::remove_file(scene.path("theirs.jsonl")).unwrap();
+    assert_eq!(found(Known::default()).await, Some(scene.path("ours.jsonl")));
 }
 
 #[tokio::test]

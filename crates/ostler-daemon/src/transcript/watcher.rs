@@ -13,6 +13,8 @@ use crate::hints::Sleeper;
 
 /// Between two looks at one transcript: an agent that writes all the time is read in pieces.
 const PAUSE: Duration = Duration::from_millis(20);
+/// The same where there are files of which nobody can tell whose they are.
+const DOUBT: Duration = Duration::from_secs(1);
 /// The first look without a hint.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// The longest time between looks without a hint.
@@ -202,7 +204,7 @@ impl Watcher {
             self.work = Work::Due(reader);
             return;
         }
-        self.earliest = Instant::now() + PAUSE;
+        self.earliest = Instant::now() + if step.doubtful { DOUBT } else { PAUSE };
         let watched = self.sleeper.as_mut().map(|sleeper| sleeper.watch(&step.watch));
         self.reliable = step.reliable && watched.is_some_and(|watched| watched.all);
         self.work = if watched.is_some_and(|watched| watched.more) {

@@ -86,6 +86,7 @@ pub(super) fn apply(store: &mut Store, session: &str, change: &Change, at: Wall)
         Change::Observed { memory, event, details } => {
             store.session_observed(session, memory, event, details.clone(), at)
         }
+        Change::Remembered { memory } => store.session_remembers(session, memory),
         Change::Event { event, details } => {
             let session = Some(session.to_owned());
             store.record(&NewEvent { at, session, event, details: details.clone() })

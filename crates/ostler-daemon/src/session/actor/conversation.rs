@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ostler_agents::ConfigDir;
 use ostler_session::{Event, TranscriptBatch};
 
 use super::Actor;
+use crate::session::provenance::Origin;
 use crate::transcript::{Batch, Place, TailState, Written};
 
 impl Actor {
@@ -24,13 +26,22 @@ impl Actor {
         let place = Place {
             root: spec.root(&config_dir(&preset.config, &environment, &home), &home, &data),
             cwd: self.record.start.cwd.clone().into(),
-            session: None,
+            session: self.session.conversation_id().map(str::to_owned),
             path: None,
             started: self.record.began,
         };
         let read = self.session.transcript_read().cloned();
         let read = read.and_then(|read| serde_json::from_value::<TailState>(read).ok());
-        match self.services.transcripts.watch(spec, place, read) {
+        let origin = Origin {
+            store: self.services.store.clone(),
+            runtime: tokio::runtime::Handle::current(),
+            session: self.record.start.id.clone(),
+            agent: self.record.start.agent.clone().unwrap_or_default(),
+            cwd: place.cwd.clone(),
+            began: self.record.began,
+            pid,
+        };
+        match self.services.transcripts.watch(spec, place, Arc::new(origin), read) {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(error) => return Some(Event::TranscriptProblem(error.to_string())),
         }
