@@ -19,7 +19,7 @@ use crate::hook_reports::replay_spool;
 use crate::runs::Owner;
 use crate::services::{Foundation, Services};
 use crate::session::{Command, Origin};
-use crate::{clock, connection, edits, hooks, left_blocks, store_choice};
+use crate::{clock, connection, edits, hooks, housekeeping, left_blocks, store_choice, unrecorded};
 
 /// Number of the signal for a reached limit on file sizes, on Linux.
 const SIGXFSZ: i32 = 25;
@@ -91,7 +91,7 @@ impl Daemon {
         let unreadable = |source| StartupError::Store { record: record.clone(), source };
         let mut store = Store::open(&record).map_err(unreadable)?;
         let started = clock::now();
-        let epoch = store.next_epoch().map_err(unreadable)?;
+        let epoch = store.next_epoch(started).map_err(unreadable)?;
         let event = NewEvent {
             at: started,
             session: None,
@@ -99,6 +99,7 @@ impl Daemon {
             details: serde_json::json!({ "pid": std::process::id(), "epoch": epoch }),
         };
         store.record(&event).map_err(unreadable)?;
+        unrecorded::record_all(&home, &mut store, started).map_err(unreadable)?;
         let sessions = store.sessions(false).map_err(unreadable)?;
         let listener = listen(&home).map_err(unusable)?;
         let store = StoreHandle::spawn(store).map_err(unusable)?;
@@ -129,7 +130,7 @@ impl Daemon {
         let _hangup = signal(SignalKind::hangup())?;
         // A limit on file sizes makes writes fail, not the daemon die.
         let _file_size = signal(SignalKind::from_raw(SIGXFSZ))?;
-        let Services { home, store, shared_store, runs, hook_reports, knowledge, hints, .. } =
+        let Services { home, store, shared_store, starter, runs, hook_reports, knowledge, hints, .. } =
             self.services.clone();
         tracing::info!(home = %home.path().display(), epoch = self.epoch, "daemon runs");
         tokio::spawn(log_guarantee(shared_store));
@@ -137,7 +138,8 @@ impl Daemon {
         tokio::spawn(replay_spool(hook_reports, hints.clone()));
         tokio::spawn(edits::follow(hints, knowledge));
         tokio::spawn(runs.resume());
-        tokio::spawn(left_blocks::take_out_of_ended(home, store));
+        tokio::spawn(left_blocks::take_out_of_ended(home, store.clone()));
+        tokio::spawn(housekeeping::run(store, starter));
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted {

@@ -56,6 +56,9 @@ pub mod transcript;
 mod transport;
 mod trusted_path;
 
+mod unrecorded;
 pub use daemon::{Daemon, StartupError};
 pub use frame_stream::FrameStream;
 pub use home::{Home, HomeError};
+pub use ostler_store::{StoreError, repair};
+pub use unrecorded::held as held_sessions;

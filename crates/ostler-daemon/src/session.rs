@@ -136,6 +136,11 @@ pub(crate) struct SessionHandle {
 pub(crate) struct Gone;
 
 impl SessionHandle {
+    /// Whether the actor has ended.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.commands.is_closed()
+    }
+
     /// Waits until the actor has ended.
     pub(crate) async fn gone(&self) {
         self.commands.closed().await;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ostler_protocol::{Code, ErrorKind, Problem, SessionInfo};
-use ostler_store::{Session, StoreHandle};
+use ostler_store::{Session, StoreError, StoreHandle};
 
 use crate::session::{Actor, Handles, Origin, Services, SessionHandle, ended_info, mailbox, store_problem};
 
@@ -168,6 +168,7 @@ impl Sessions {
         }
         let wanted = name.to_owned();
         let found = self
+            self.taken_up(&handle)?;
             .store()
             .run(move |store| match store.find_session(&wanted)? {
                 Some(id) => store.session(&id),
@@ -191,6 +192,14 @@ impl Sessions {
     }
 
     /// The record of a session, whether it has an actor or not.
+        }
+    }
+
+    /// Whether a session could be taken up: not where its part of the record is damaged.
+    pub(crate) fn taken_up(&self, handle: &SessionHandle) -> Result<(), Problem> {
+        match self.store().damage() {
+            Some(damage) if handle.is_gone() => Err(store_problem(&StoreError::Damaged(damage.to_owned()))),
+            _ => Ok(()),
     pub(crate) async fn record(&self, id: &str) -> Result<Option<Session>, Problem> {
         let id = id.to_owned();
         self.store().run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))

@@ -20,7 +20,7 @@ use crate::home::Home;
 use crate::preparation::{self, Found, Manner, Why};
 use crate::session::{Command, Origin, ended_info};
 use crate::sessions::Sessions;
-use crate::{clock, hooks, identity, left_blocks, policy};
+use crate::{clock, hooks, identity, left_blocks, policy, unrecorded};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
@@ -256,6 +256,7 @@ impl Starter {
             env.extend(own);
             launcher.launch(&dir, &spec, env)
         })
+            unrecorded::write_down(&home, &start).map_err(LaunchError::Directory)?;
         .await;
         let reason = match outcome {
             Ok(Ok(running)) => return self.adopt(session, running).await,

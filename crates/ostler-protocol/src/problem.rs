@@ -87,13 +87,15 @@ pub enum Code {
     RunNotFound,
     /// The store that runs and breakers are kept in does not answer.
     SharedStoreUnavailable,
+    /// The database is damaged.
+    RecordDamaged,
     /// The daemon does not know this request: it is of another version.
     UnknownRequest,
 }
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -114,6 +116,7 @@ impl Code {
         Self::NoAgentGiven,
         Self::RunNotFound,
         Self::SharedStoreUnavailable,
+        Self::RecordDamaged,
         Self::UnknownRequest,
     ];
 
@@ -140,6 +143,7 @@ impl Code {
             Self::NoAgentGiven => "no_agent_given",
             Self::RunNotFound => "run_not_found",
             Self::SharedStoreUnavailable => "shared_store_unavailable",
+            Self::RecordDamaged => "record_damaged",
             Self::UnknownRequest => "unknown_request",
         }
     }

@@ -15,6 +15,9 @@ pub enum StoreError {
         /// The newest this build knows.
         known: u32,
     },
+    /// It is not a database, or parts of it cannot be read.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
     /// A running session has that name already.
     #[error("a running session is called {0:?} already")]
     NameTaken(String),
@@ -26,12 +29,22 @@ pub enum StoreError {
     Sqlite(rusqlite::Error),
 }
 
+impl StoreError {
+    /// What SQLite's own number for an error means here, where it means something.
+    pub(crate) fn from_code(error: &rusqlite::Error) -> Option<Self> {
+        use rusqlite::ErrorCode::{
+            CannotOpen, DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly, SystemIoFailure,
+        };
+        match error.sqlite_error_code()? {
+            DiskFull | ReadOnly | SystemIoFailure | CannotOpen => Some(Self::Unwritable(error.to_string())),
+            DatabaseCorrupt | NotADatabase => Some(Self::Damaged(error.to_string())),
+            _ => None,
+        }
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
-        match error.sqlite_error_code() {
-            Some(DiskFull | ReadOnly | SystemIoFailure | CannotOpen) => Self::Unwritable(error.to_string()),
-            _ => Self::Sqlite(error),
-        }
+        Self::from_code(&error).unwrap_or(Self::Sqlite(error))
     }
 }

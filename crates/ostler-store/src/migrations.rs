@@ -199,6 +199,16 @@ const STEPS: &[&str] = &[
 /// Schema version of this build.
 pub(crate) const KNOWN: usize = STEPS.len();
 
+/// Gives an empty database the schema of an earlier build.
+pub(crate) fn lay_out(connection: &mut Connection, version: u32) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    for step in STEPS.iter().take(version as usize) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", version)?;
+    transaction.commit()
+}
+
 /// Brings the database to this build's schema; returns the version found if that is newer.
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<Result<(), u32>> {
     let transaction = connection.transaction()?;

@@ -1,6 +1,7 @@
 use ostler_core::Wall;
 use ostler_core::message::Ending;
 use rusqlite::{OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::StoreError;
@@ -8,7 +9,7 @@ use crate::events::{NewEvent, insert};
 use crate::store::Store;
 
 /// A session about to be started.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NewSession {
     /// Unique id.
     pub id: String,
@@ -161,6 +162,41 @@ impl Store {
         })
     }
 
+    /// Records a session whose directory was found, and which was not in the record.
+    pub fn find_again(&mut self, session: &Session, at: Wall) -> Result<(), StoreError> {
+        let Session { start, process, began, .. } = session;
+        let event = NewEvent {
+            at,
+            session: Some(start.id.clone()),
+            event: "session.found",
+            details: json!({ "command": start.command, "cwd": start.cwd, "agent": start.agent, "process": process }),
+        };
+        self.atomically(|transaction| {
+            let inserted = transaction.execute(
+                "INSERT INTO sessions (id, name, command, cwd, cols, rows, dir, created_ms, agent, agent_version, request,
+                                       process, began_ms)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    start.id,
+                    start.name,
+                    json!(start.command).to_string(),
+                    start.cwd,
+                    start.cols,
+                    start.rows,
+                    start.dir,
+                    start.created.0.cast_signed(),
+                    start.agent,
+                    start.agent_version,
+                    start.request,
+                    process,
+                    began.0.cast_signed(),
+                ],
+            );
+            unless_taken(inserted, &start.name)?;
+            insert(transaction, &event)
+        })
+    }
+
     /// Records that the program runs.
     pub fn session_started(&mut self, id: &str, pid: u32, at: Wall) -> Result<(), StoreError> {
         self.change(
@@ -302,13 +338,15 @@ impl Store {
     pub fn forget_ended(&mut self, keep: u32, since: Wall) -> Result<Vec<String>, StoreError> {
         let since = since.0.cast_signed();
         self.atomically(|transaction| {
-            let old = "SELECT id FROM sessions WHERE ending IS NOT NULL
-                       AND id NOT IN (SELECT session FROM pending_context WHERE in_file)
-                       ORDER BY ended_ms DESC LIMIT -1 OFFSET ?1";
-            transaction.execute(&format!("DELETE FROM events WHERE session IN ({old})"), [keep])?;
+            let old = "SELECT id FROM (
+                         SELECT id, ended_ms, row_number() OVER (ORDER BY ended_ms DESC) AS place FROM sessions
+                         WHERE ending IS NOT NULL
+                           AND id NOT IN (SELECT session FROM pending_context WHERE in_file))
+                       WHERE place > ?1 OR ended_ms < ?2";
+            transaction.execute(&format!("DELETE FROM events WHERE session IN ({old})"), params![keep, since])?;
             let sql = format!("DELETE FROM sessions WHERE id IN ({old}) RETURNING id");
             let mut statement = transaction.prepare(&sql)?;
-            let ids = statement.query_map([keep], |row| row.get(0))?;
+            let ids = statement.query_map(params![keep, since], |row| row.get(0))?;
             Ok(ids.collect::<Result<_, _>>()?)
         })
     }

@@ -1,7 +1,9 @@
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ostler_core::Wall;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::StoreError;
@@ -11,14 +13,18 @@ use crate::migrations;
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
+    path: PathBuf,
 }
 
 impl Store {
     /// Opens the database, makes it if it is not there, and brings it up to date.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let failed = |source| StoreError::Open { source };
+        let failed = |source: rusqlite::Error| match StoreError::from_code(&source) {
+            Some(damaged @ StoreError::Damaged(_)) => damaged,
+            _ => StoreError::Open { source },
+        };
         // SQLite gives its other files the permissions of this one. What cannot be made, it will complain of.
-        let _ = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+        drop(create_private_file(path));
         let mut connection = Connection::open(path).map_err(failed)?;
         connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
         connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
@@ -27,15 +33,35 @@ impl Store {
             found,
             known: u32::try_from(migrations::KNOWN).unwrap_or(u32::MAX),
         })?;
-        Ok(Self { connection })
+        Ok(Self { connection, path: path.to_owned() })
     }
 
     /// Counts one more daemon and returns its number: later ones have higher ones.
-    pub fn next_epoch(&mut self) -> Result<u64, StoreError> {
-        let sql = "INSERT INTO counters VALUES ('epoch', 1)
+    ///
+    /// A record that is new begins with the time of day in milliseconds, for holders may have heard daemons that
+    /// another record counted, and refuse lower numbers.
+    pub fn next_epoch(&mut self, at: Wall) -> Result<u64, StoreError> {
+        let sql = "INSERT INTO counters VALUES ('epoch', ?1)
                    ON CONFLICT DO UPDATE SET value = value + 1 RETURNING value";
-        let value: i64 = self.connection.query_row(sql, [], |row| row.get(0))?;
+        let value: i64 = self.connection.query_row(sql, [at.0.cast_signed()], |row| row.get(0))?;
         Ok(u64::try_from(value).unwrap_or(0))
+    }
+
+    /// Writes the database anew where somebody has removed its file: what is in it would be gone with the last handle.
+    pub(crate) fn put_back(&self) {
+        if self.path.exists() {
+            return;
+        }
+        drop(create_private_file(&self.path));
+        let written = self.connection.execute("VACUUM INTO ?1", [self.path.to_string_lossy()]);
+        match written {
+            Ok(_) => {
+                tracing::warn!(path = %self.path.display(), "the database was removed, and is there again");
+            }
+            Err(error) => {
+                tracing::error!(%error, path = %self.path.display(), "the database was removed, and is lost");
+            }
+        }
     }
 
     /// How many rows were changed since the database was opened.
@@ -78,4 +104,9 @@ impl Store {
                    ORDER BY id = ?1 DESC, ending IS NULL DESC, created_ms DESC LIMIT 1";
         Ok(self.connection.query_row(sql, [name], |row| row.get(0)).optional()?)
     }
+}
+
+/// Makes an empty file that only its owner can read, or leaves the one that is there.
+pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }

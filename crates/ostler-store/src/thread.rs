@@ -1,6 +1,6 @@
 //! The store on a thread of its own: SQLite blocks, actors must not.
 
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 
 use tokio::sync::{oneshot, watch};
@@ -33,6 +33,7 @@ impl Drop for DieTogether {
 pub struct StoreHandle {
     jobs: mpsc::Sender<Job>,
     changes: watch::Receiver<u64>,
+    damage: Arc<OnceLock<String>>,
 }
 
 impl StoreHandle {
@@ -46,6 +47,7 @@ impl StoreHandle {
                 match job {
                     Job::Do(job) => job(&mut store),
                     Job::End(ended) => {
+                        store.put_back();
                         drop(store);
                         let _ = ended.send(());
                         return;
@@ -55,7 +57,7 @@ impl StoreHandle {
                     .send_if_modified(|count| std::mem::replace(count, store.changes()) != store.changes());
             }
         })?;
-        Ok(Self { jobs, changes })
+        Ok(Self { jobs, changes, damage: Arc::default() })
     }
 
     /// Runs a job and waits for its result. What it wrote is committed then.
@@ -67,7 +69,16 @@ impl StoreHandle {
         let gone = || StoreError::Unwritable("the store has ended".into());
         let job = Job::Do(Box::new(move |store| drop(sender.send(job(store)))));
         self.jobs.send(job).map_err(|_| gone())?;
-        receiver.await.map_err(|_| gone())?
+        let done = receiver.await.map_err(|_| gone())?;
+        if let Err(StoreError::Damaged(how)) = &done {
+            self.damage.get_or_init(|| how.clone());
+        }
+        done
+    }
+
+    /// How the database is damaged, if a job has met that.
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.get().map(String::as_str)
     }
 
     /// Closes the database, behind what was handed in before: all of it is in the one file then.

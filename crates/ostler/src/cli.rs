@@ -130,6 +130,16 @@ pub(crate) struct Json {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Print JSON
+    #[arg(long, conflicts_with = "repair")]
+    pub(crate) json: bool,
+    /// Make a new database of what can be read of a damaged one, which is kept; programs under care go on
+    #[arg(long)]
+    pub(crate) repair: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Named {
     /// The session's name or id
     pub(crate) name: String,

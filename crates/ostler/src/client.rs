@@ -15,6 +15,7 @@ use ostler_protocol::frame::{self, Frame, FrameError};
 use ostler_protocol::{DaemonInfo, PROTOCOL, Request, Response};
 
 use crate::error::{CommandError, Kind};
+use crate::hints;
 
 /// How long a daemon may take to come up, and how long a lost one is sought.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -284,9 +285,15 @@ fn start_daemon(home: &Home, store: Option<&str>) -> Result<(), CommandError> {
         return Ok(());
     }
     // One that was killed on the way says nothing; the caller tries again.
-    let Some(reason) = word.strip_prefix("failed ").map(str::trim) else { return Ok(()) };
-    Err(CommandError::new(Kind::Unreachable, format!("the daemon did not start: {reason}"))
-        .hint(format!("its log is {}; `ostler doctor` checks the rest", home.log().display())))
+    let (reason, hint) = if let Some(reason) = word.strip_prefix("damaged ") {
+        (reason, hints::REPAIR.to_owned())
+    } else if let Some(reason) = word.strip_prefix("failed ") {
+        (reason, format!("its log is {}; `ostler doctor` checks the rest", home.log().display()))
+    } else {
+        return Ok(());
+    };
+    Err(CommandError::new(Kind::Unreachable, format!("the daemon did not start: {}", reason.trim()))
+        .hint(hint))
 }
 
 /// A fresh id for a request or a message.

@@ -2,6 +2,9 @@
 
 use ostler_protocol::{Code, Problem};
 
+/// What to do about a damaged database.
+pub(crate) const REPAIR: &str = "ostler doctor --repair brings back what can be had, and keeps the damaged file; programs under care go on";
+
 /// The hint for a problem; none where its code has none.
 pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
     let about = |name: &str| problem.data.get(name);
@@ -39,6 +42,7 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
         }
         Code::RunNotFound => "ostler runs list --all shows them".into(),
         Code::SharedStoreUnavailable => "runs go on with what is known; check the server, or --store".into(),
+        Code::RecordDamaged => REPAIR.into(),
         Code::UnknownRequest => {
             "its version may be older: ostler daemon stop, then try again (programs go on)".into()
         }

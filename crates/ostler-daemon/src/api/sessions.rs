@@ -32,8 +32,10 @@ pub(crate) async fn list(
 ) -> Result<Vec<SessionInfo>, Problem> {
     let mut found = Vec::new();
     for handle in sessions.all() {
-        if let Ok(info) = handle.ask(Command::Info).await {
-            found.push(info);
+        match handle.ask(Command::Info).await {
+            Ok(info) => found.push(info),
+            // One that has ended meanwhile is left out; one that nobody could take up is not passed over.
+            Err(_) => sessions.taken_up(&handle)?,
         }
     }
     if all {

@@ -1,6 +1,6 @@
 //! What clients are told when a session cannot do what they ask.
 
-use ostler_protocol::{ErrorKind, Problem};
+use ostler_protocol::{Code, ErrorKind, Problem};
 use ostler_session::{MAX_ID, Refusal};
 use ostler_store::{Message, StoreError};
 
@@ -23,6 +23,9 @@ pub(crate) fn store_problem(error: &StoreError) -> Problem {
         StoreError::Unwritable(_) => Problem::new(ErrorKind::Storage, error.to_string()).hint(
             "free some disk space, or point OSTLER_HOME elsewhere; programs under care go on meanwhile",
         ),
+        StoreError::Damaged(_) => {
+            Problem::new(ErrorKind::Storage, format!("the record: {error}")).code(Code::RecordDamaged)
+        }
         _ => Problem::new(ErrorKind::Internal, error.to_string()),
     }
 }

@@ -9,6 +9,7 @@ mod shared;
 
 use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Wall};
+use ostler_store::repair::{self, Contents};
 use ostler_store::{
     Accepted, DeliveryCounts, Ending, Intent, LastWrite, MISSED, MessageState, NewMessage, NewProcess,
     NewSession, PendingContext, Store, StoreError, Terms,
@@ -84,7 +85,7 @@ fn a_session_is_what_was_recorded_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     let mut store = Store::open(&path).unwrap();
-    assert_eq!(store.next_epoch().unwrap(), 1);
+    assert_eq!(store.next_epoch(Wall(7_000)).unwrap(), 7_000);
     store.create_session(&session("s", "one")).unwrap();
     store.session_started("s", 42, Wall(2_000)).unwrap();
     store.session_resized("s", 100, 30, Wall(2_500)).unwrap();
@@ -92,7 +93,7 @@ fn a_session_is_what_was_recorded_of_it() {
     drop(store);
 
     let mut store = Store::open(&path).unwrap();
-    assert_eq!(store.next_epoch().unwrap(), 2);
+    assert_eq!(store.next_epoch(Wall(3)).unwrap(), 7_001);
     let found = store.session("s").unwrap().unwrap();
     assert_eq!((found.pid, found.stop_requested, found.start.cols), (Some(42), true, 100));
     assert_eq!(found.start.command, ["sh", "-c"]);
@@ -361,7 +362,7 @@ fn damage_and_newer_schemas_are_told_apart() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     std::fs::write(&path, "this is no database, but long enough to be looked at".repeat(20)).unwrap();
-    assert!(matches!(Store::open(&path), Err(StoreError::Open { .. })));
+    assert!(matches!(Store::open(&path), Err(StoreError::Damaged(_))));
     let newer = dir.path().join("newer");
     drop(Store::open(&newer).unwrap());
     let connection = rusqlite::Connection::open(&newer).unwrap();

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ostler_daemon::{Home, StartupError};
+use ostler_daemon::{Home, StartupError, StoreError};
 use ostler_protocol::{DaemonInfo, Request};
 use tracing_subscriber::EnvFilter;
 
@@ -55,12 +55,18 @@ fn tell(daemon: &DaemonInfo, json: bool) -> Result<ExitCode, CommandError> {
 }
 
 fn stop(home: &Home, json: bool) -> Result<ExitCode, CommandError> {
-    let Some(mut client) = Client::connect(home)? else {
-        if !json {
-            output::print("no daemon runs\n")?;
-        }
-        return Ok(ExitCode::SUCCESS);
-    };
+    match end(home)? {
+        Some(daemon) if json => output::json(&daemon)?,
+        Some(_) => output::print("daemon ended; sessions go on\n")?,
+        None if json => {}
+        None => output::print("no daemon runs\n")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the daemon, if one runs, and waits until it has left.
+pub(super) fn end(home: &Home) -> Result<Option<DaemonInfo>, CommandError> {
+    let Some(mut client) = Client::connect(home)? else { return Ok(None) };
     match client.call(&Request::Shutdown, None, Some(PATIENCE)) {
         Ok(_) | Err(CallError::Lost) => {}
         Err(CallError::TimedOut) => {
@@ -77,15 +83,10 @@ fn stop(home: &Home, json: bool) -> Result<ExitCode, CommandError> {
         }
         std::thread::sleep(PAUSE);
     }
-    if json {
-        output::json(&client.daemon)?;
-    } else {
-        output::print("daemon ended; sessions go on\n")?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(Some(client.daemon))
 }
 
-fn is_locked(home: &Home) -> bool {
+pub(super) fn is_locked(home: &Home) -> bool {
     use rustix::fs::FlockOperation::NonBlockingLockShared;
     std::fs::File::open(home.lock()).is_ok_and(|file| {
         rustix::fs::flock(&file, NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
@@ -115,7 +116,11 @@ fn run_here(home: Home) -> Result<ExitCode, CommandError> {
         let daemon = match ostler_daemon::Daemon::open(home, &executable, answer_status, store.as_deref()) {
             Ok(daemon) => daemon,
             Err(error) => {
-                let word = if matches!(error, StartupError::Running { .. }) { "running" } else { "failed" };
+                let word = match &error {
+                    StartupError::Running { .. } => "running",
+                    StartupError::Store { source: StoreError::Damaged(_), .. } => "damaged",
+                    _ => "failed",
+                };
                 announce(&format!("{word} {}\n", error.to_string().replace('\n', " ")));
                 return Err(CommandError::new(Kind::Failed, error.to_string()));
             }

@@ -1,11 +1,13 @@
 //! `ostler doctor`
 
+mod database;
+
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::cli::Json;
+use crate::cli::Doctor;
 use crate::client::{self, Client};
 use crate::error::{CommandError, Kind};
 use crate::output;
@@ -37,16 +39,21 @@ impl Check {
     }
 }
 
-pub(crate) fn run(args: &Json) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(args: &Doctor) -> Result<ExitCode, CommandError> {
     let home = client::home()?;
-    let checks = [
+    if args.repair {
+        database::repair(&home)?;
+    }
+    let mut checks = vec![
         home_check(home.path()),
         disk_check(home.path()),
         holder_check(),
         kernel_check(),
         settings_check(&home),
+        database::check(&home),
         daemon_check(&home),
     ];
+    checks.extend(database::sessions(&home));
     if args.json {
         output::json(&checks)?;
     } else {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ostler_core::State;
 use ostler_hold::wire::MAX_INPUT;
 use ostler_protocol::{MessageInfo, Proof, Request, Response, SendTerms};
+use serde::Serialize;
 
 use super::screen;
 use crate::cli::Send;
@@ -75,6 +76,17 @@ fn tell_removed(body: &[u8]) {
     let removed = |character: &char| character.is_control() && !matches!(character, '\n' | '\r' | '\t');
     let count = String::from_utf8_lossy(body).chars().filter(removed).count();
     if count > 0 {
+/// A message that was not accepted, as far as is known, in the form of one that was.
+#[derive(Serialize)]
+struct Refused<'a> {
+    id: &'a str,
+    session: &'a str,
+    state: &'static str,
+    failure: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
         super::agents::tell(&format!("left out of the text: control characters ({count}); --raw types them"));
     }
 }

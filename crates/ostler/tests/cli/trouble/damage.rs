@@ -144,6 +144,64 @@ fn a_record_damaged_in_the_middle_is_named_too() {
     done.fails(3, &["malformed", "ostler.db", "hint:"]);
 }
 
+#[test]
+fn a_record_that_is_lost_or_damaged_is_made_again_and_sessions_are_found() {
+    let home = TestHome::new();
+    let session = home.start_sh("a", "stty -echo; echo hello; cat");
+    home.await_screen("a", "hello");
+    let database = home.path().join("ostler.db");
+    let works = |text: &str| {
+        assert_eq!(home.status("a")["pid"], session["pid"], "{text}");
+        home.ok(["send", "a", "--raw", &format!("{text}\n")]);
+        home.await_screen("a", text);
+        assert!(home.ok(["doctor"]).contains("ok    database"));
+    };
+    works("before");
+    // Removed under the daemon: it writes the file anew when it ends, and nothing is lost.
+    fs::remove_file(&database).unwrap();
+    assert!(home.run(["doctor"]).out.contains("FAIL  database"));
+    home.ok(["daemon", "stop"]);
+    works("written anew");
+    assert_eq!(home.json(["messages", "list", "a", "--all", "--json"]).as_array().unwrap().len(), 2);
+    // Gone altogether.
+    home.kill_daemon();
+    drop(set_aside(&home));
+    works("found again");
+    // Damaged: the file is kept.
+    home.ok(["daemon", "stop"]);
+    let garbage = vec![0xA5; 20_000];
+    fs::write(&database, &garbage).unwrap();
+    home.run(["list"]).fails(3, &["damaged", "ostler doctor --repair"]);
+    assert!(home.run(["doctor"]).out.contains("FAIL  database"));
+    let told = home.ok(["doctor", "--repair"]);
+    assert!(told.contains("the daemon looks after 1 sessions"), "{told}");
+    let is_kept = |name: &str| name.starts_with("ostler.db.damaged-");
+    let kept = fs::read_dir(home.path())
+        .unwrap()
+        .flatten()
+        .find(|file| is_kept(&file.file_name().to_string_lossy()));
+    assert_eq!(fs::read(kept.unwrap().path()).unwrap(), garbage);
+    works("after the repair");
+    assert!(home.ok(["doctor", "--repair"]).contains("needs no repair"));
+    home.ok(["stop", "a", "--grace", "0"]);
+    assert!(!is_running(pid(&session["pid"])));
+}
+
+#[test]
+fn a_holder_that_was_stopped_is_unreachable_and_goes_on() {
+    let home = TestHome::new();
+    home.start_sh("a", "stty -echo; echo hello; cat");
+    home.await_screen("a", "hello");
+    let holder = Identity::of(pid(&home.status("a")["holder"])).unwrap();
+    holder.signal(Signal::STOP);
+    until("the holder has stopped", || holder.is_stopped().then_some(()));
+    let listed = home.json(["list", "--json"]);
+    assert_eq!((&listed[0]["state"], &listed[0]["kind"]), (&"unknown".into(), &"unreachable".into()));
+    holder.signal(Signal::CONT);
+    home.ok(["send", "a", "--raw", "still here\n"]);
+    home.await_screen("a", "still here");
+}
+
 /// Programs that ostler may lose sight of; they do not outlive the test.
 struct Programs(Vec<Identity>);
 
