@@ -1,6 +1,6 @@
 //! One client on the unix socket: frames in, calls of the api, frames out.
 
-use ostler_protocol::frame::{Frame, FrameError};
+use ostler_protocol::frame::{Frame, FrameError, MAX_FRAME};
 use ostler_protocol::{
     Code, DaemonInfo, ErrorKind, MessageInfo, PROTOCOL, Problem, Request, Response, RunInfo, SessionInfo,
     ViewRequest,
@@ -14,6 +14,9 @@ use crate::api::views::{self, View, ViewEvent};
 use crate::api::{daemon, events, hooks, metrics, runs, sessions};
 use crate::frame_stream::FrameStream;
 use crate::services::Services;
+
+/// Most bytes of a greeting.
+const HELLO: usize = 4 * 1024;
 
 /// Serves a client until it leaves.
 pub(crate) async fn serve(stream: UnixStream, services: Services) {
@@ -36,7 +39,7 @@ struct Connection {
 
 impl Connection {
     async fn run(&mut self) -> Result<(), FrameError> {
-        let Request::Hello { protocol, version } = self.request().await? else {
+        let Request::Hello { protocol, version } = self.stream.due(HELLO).await?.json()? else {
             let problem = Problem::new(ErrorKind::Usage, "a connection begins with hello");
             return self.stream.say(&Response::Failed(problem)).await;
         };
@@ -100,7 +103,7 @@ impl Connection {
             }
             Request::Stop { name, grace_ms } => sessions::stop(sessions, &name, grace_ms).await.map(session),
             Request::Send { name, id, wait, terms } => {
-                let body = stream.next().await?.bytes()?;
+                let body = stream.due(MAX_FRAME).await?.bytes()?;
                 // It is recorded before anybody looks whether the client is still there.
                 match messages::send(sessions, store, &name, Draft { id, body, terms }, wait).await {
                     Ok(sent) => unless_left(stream, sent.settled()).await?.map(message),
@@ -146,7 +149,7 @@ impl Connection {
                 providers::reset(runs.breakers(), provider.as_deref()).await.map(known_providers)
             }
             Request::Hook(report) => {
-                let payload = stream.next().await?.bytes()?;
+                let payload = stream.due(MAX_FRAME).await?.bytes()?;
                 let printed = hooks::report(&services.hook_reports, *report, payload).await;
                 printed.map(|print| Response::Hook { print })
             }

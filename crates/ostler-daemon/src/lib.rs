@@ -28,6 +28,7 @@ mod hints;
 mod home;
 mod hook_reports;
 mod hooks;
+mod housekeeping;
 pub mod identity;
 pub mod instructions_file;
 pub mod judge;
@@ -55,8 +56,8 @@ mod survivors;
 pub mod transcript;
 mod transport;
 mod trusted_path;
-
 mod unrecorded;
+
 pub use daemon::{Daemon, StartupError};
 pub use frame_stream::FrameStream;
 pub use home::{Home, HomeError};

@@ -63,9 +63,9 @@ pub(crate) enum Command {
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
     /// Hear what the agent's hook saw.
     Hook(Box<HookCommand>),
-    /// The daemon is about to end: put the screen on disk.
     /// What hooks reported while there was no daemon was handed over.
     SpoolHeard,
+    /// The daemon is about to end: put the screen on disk.
     Park(oneshot::Sender<()>),
 }
 

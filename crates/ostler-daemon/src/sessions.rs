@@ -1,12 +1,16 @@
 //! All sessions: their actors, and finding the one that a user means.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ostler_protocol::{Code, ErrorKind, Problem, SessionInfo};
 use ostler_store::{Session, StoreError, StoreHandle};
 
-use crate::session::{Actor, Handles, Origin, Services, SessionHandle, ended_info, mailbox, store_problem};
+use crate::session::{
+    Actor, Command, Handles, Origin, Services, SessionHandle, ended_info, mailbox, store_problem,
+};
+use crate::survivors::Survivors;
 
 /// Pause before a failed actor is replaced, so that a defect that strikes at once does not spin.
 const AFTER_A_DEFECT: Duration = Duration::from_secs(1);
@@ -22,14 +26,14 @@ pub(crate) struct Sessions {
     services: Services,
     /// Ids of those whose processes are being ended: each gets no other process meanwhile.
     stopping: Arc<Mutex<Vec<String>>>,
-}
-
-/// Says that a session's processes are being ended, until it is dropped.
-#[derive(Debug)]
     /// What is left of sessions whose holder is gone.
     pub(crate) survivors: Survivors,
     /// What hooks reported while there was no daemon was handed to the sessions.
     spool_heard: Arc<AtomicBool>,
+}
+
+/// Says that a session's processes are being ended, until it is dropped.
+#[derive(Debug)]
 pub(crate) struct Stopping {
     stopping: Arc<Mutex<Vec<String>>>,
     id: String,
@@ -103,29 +107,29 @@ impl Sessions {
     pub(crate) fn spawn_actor(&self, record: Session, origin: Origin) -> SessionHandle {
         let (mailbox, handle) = mailbox(&self.services, &record);
         self.handles().insert(handle.clone());
+        if self.spool_heard.load(Ordering::SeqCst) {
+            tell_spool_heard(handle.clone());
+        }
         let (sessions, id, process) = (self.clone(), handle.id.clone(), handle.process);
         let task = tokio::spawn(Actor::run(self.services.clone(), record, origin, mailbox));
         tokio::spawn(async move {
             if task.await.is_err() {
-        if self.spool_heard.load(Ordering::SeqCst) {
-            tell_spool_heard(handle.clone());
-        }
                 sessions.replace_actor(&id, process).await;
             }
         });
         handle
     }
 
-    /// Starts another actor for a session whose actor failed, as a new daemon would.
-    async fn replace_actor(&self, id: &str, process: u32) {
-        tracing::error!(session = id, "the session's actor failed; another one takes over");
-        self.handles().remove(id, process);
     /// Tells every session that it was handed what hooks reported while there was no daemon.
     pub(crate) fn spool_was_heard(&self) {
         self.spool_heard.store(true, Ordering::SeqCst);
         self.all().into_iter().for_each(tell_spool_heard);
     }
 
+    /// Starts another actor for a session whose actor failed, as a new daemon would.
+    async fn replace_actor(&self, id: &str, process: u32) {
+        tracing::error!(session = id, "the session's actor failed; another one takes over");
+        self.handles().remove(id, process);
         tokio::time::sleep(AFTER_A_DEFECT).await;
         let wanted = id.to_owned();
         match self.store().run(move |store| store.session(&wanted)).await {
@@ -164,11 +168,11 @@ impl Sessions {
 
     async fn find_now(&self, name: &str) -> Result<Found, Problem> {
         if let Some(handle) = self.handles().named(name) {
+            self.taken_up(&handle)?;
             return Ok(Found::Live(handle));
         }
         let wanted = name.to_owned();
         let found = self
-            self.taken_up(&handle)?;
             .store()
             .run(move |store| match store.find_session(&wanted)? {
                 Some(id) => store.session(&id),
@@ -191,15 +195,15 @@ impl Sessions {
         }
     }
 
-    /// The record of a session, whether it has an actor or not.
-        }
-    }
-
     /// Whether a session could be taken up: not where its part of the record is damaged.
     pub(crate) fn taken_up(&self, handle: &SessionHandle) -> Result<(), Problem> {
         match self.store().damage() {
             Some(damage) if handle.is_gone() => Err(store_problem(&StoreError::Damaged(damage.to_owned()))),
             _ => Ok(()),
+        }
+    }
+
+    /// The record of a session, whether it has an actor or not.
     pub(crate) async fn record(&self, id: &str) -> Result<Option<Session>, Problem> {
         let id = id.to_owned();
         self.store().run(move |store| store.session(&id)).await.map_err(|error| store_problem(&error))

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_agents::{Agent, Launch};
-use ostler_core::environment;
 use ostler_core::start_plan::Abilities;
+use ostler_core::{Wall, environment};
 use ostler_hold::{
     DAEMON_MARK, DEFAULT_RING, LaunchError, Launched, Launcher, SESSION_MARK, SessionDir, Spec,
 };
@@ -24,6 +24,8 @@ use crate::{clock, hooks, identity, left_blocks, policy, unrecorded};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
+/// What is older than this is forgotten.
+const AGE: Duration = Duration::from_hours(30 * 24);
 
 /// How often a session that an interrupted request started is looked at, and how long between the looks.
 const LOOKS: u32 = 250;
@@ -108,6 +110,11 @@ impl Inherited {
         let path = self.env.iter().rev().find(|(name, _)| name == "PATH");
         path.map(|(_, value)| value.clone()).unwrap_or_default()
     }
+}
+
+/// What happened before is forgotten.
+pub(crate) fn oldest() -> Wall {
+    Wall(clock::now().0.saturating_sub(u64::try_from(AGE.as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// A program that can be run.
@@ -246,9 +253,10 @@ impl Starter {
         };
         env.push(("OSTLER_SESSION".into(), start.name.clone().into()));
         let (launcher, dir) = (self.launcher.clone(), SessionDir::new(&start.dir));
-        let home = self.home.clone();
+        let (home, start) = (self.home.clone(), start.clone());
         let outcome = tokio::task::spawn_blocking(move || {
             let own = hooks::environment(&home, &dir).map_err(LaunchError::Directory)?;
+            unrecorded::write_down(&home, &start).map_err(LaunchError::Directory)?;
             // A home that was set for the program on purpose stays.
             let known = |name: &OsString| env.iter().any(|(known, _)| known == name);
             let own: Vec<_> =
@@ -256,7 +264,6 @@ impl Starter {
             env.extend(own);
             launcher.launch(&dir, &spec, env)
         })
-            unrecorded::write_down(&home, &start).map_err(LaunchError::Directory)?;
         .await;
         let reason = match outcome {
             Ok(Ok(running)) => return self.adopt(session, running).await,
@@ -318,10 +325,11 @@ impl Starter {
         Ok(ended_info(found.as_ref().unwrap_or(session)))
     }
 
-    /// Keeps the number of ended sessions bounded.
-    async fn forget_old(&self) {
+    /// Keeps the number of ended sessions bounded, and forgets those that ended long ago.
+    pub(crate) async fn forget_old(&self) {
+        let since = oldest();
         let forgotten: Result<Vec<String>, StoreError> =
-            self.store.run(|store| store.forget_ended(KEEP_ENDED)).await;
+            self.store.run(move |store| store.forget_ended(KEEP_ENDED, since)).await;
         for id in forgotten.unwrap_or_default() {
             // Only what we made: a client may have called its session anything.
             let dir = self.home.sessions().join(&id);

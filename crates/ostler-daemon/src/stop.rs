@@ -7,10 +7,13 @@ use tokio::sync::oneshot;
 
 use crate::session::Command;
 use crate::sessions::{Found, Sessions};
-use crate::survivors;
 
 /// How long a holder may take beyond the grace time.
 const HOLDERS_TIME: Duration = Duration::from_secs(5);
+
+/// What nobody can know of a session whose holder was killed.
+const UNFOUND: &str =
+    "its processes are known by a mark in their environment alone: one that has cleared it is not found";
 
 /// Ends the whole process tree of a session and returns what became of it.
 pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
@@ -25,7 +28,7 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
                 let patience = Duration::from_millis(u64::from(grace_ms)) + HOLDERS_TIME;
                 if tokio::time::timeout(patience, stopped).await.is_err() {
                     tracing::warn!(session = %handle.name, "its holder does not stop it; its processes are killed");
-                    survivors::end(&handle.id, Duration::ZERO).await;
+                    sessions.survivors.end(&handle.id, Duration::ZERO).await;
                 }
             }
             (handle.id, false)
@@ -48,6 +51,10 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
         return Ok(info);
     }
     // Where the holder was killed, what it looked after may still be there.
-    survivors::end(&id, Duration::from_millis(u64::from(grace_ms))).await;
-    sessions.recorded_info(&id).await
+    sessions.survivors.end(&id, Duration::from_millis(u64::from(grace_ms))).await;
+    let mut info = sessions.recorded_info(&id).await?;
+    if info.kind.as_deref() == Some("lost") {
+        info.because.push(UNFOUND.into());
+    }
+    Ok(info)
 }

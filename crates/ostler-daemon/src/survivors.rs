@@ -1,47 +1,86 @@
 //! Processes of a session whose holder is gone, found by the mark that all of them inherit.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_hold::{Identity, SESSION_MARK, tree};
 use rustix::process::Signal;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 const RECHECK: Duration = Duration::from_millis(50);
+/// How long killed processes may take to go.
+const LAST: Duration = Duration::from_secs(5);
 
 /// Processes that carry the mark of this session.
 pub(crate) fn find(id: &str) -> Vec<Identity> {
-    let mark = format!("{SESSION_MARK}={id}");
-    tree::process_ids()
-        .filter(|pid| *pid != std::process::id())
-        .filter(|pid| {
-            std::fs::read(format!("/proc/{pid}/environ"))
-                .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))
-        })
-        .filter_map(Identity::of)
-        .collect()
+    identities(look().get(id))
 }
 
-/// Ends them: TERM, and KILL for those left after the grace time.
-pub(crate) async fn end(id: &str, grace: Duration) {
-    let deadline = tokio::time::Instant::now() + grace;
-    let mut asked: Vec<Identity> = Vec::new();
-    loop {
-        let wanted = id.to_owned();
-        let left = tokio::task::spawn_blocking(move || find(&wanted)).await.unwrap_or_default();
-        if left.is_empty() {
-            return;
+/// Process ids by the session that they carry the mark of.
+fn look() -> HashMap<String, Vec<u32>> {
+    let mark = format!("{SESSION_MARK}=");
+    let mut marked: HashMap<String, Vec<u32>> = HashMap::new();
+    for pid in tree::process_ids().filter(|pid| *pid != std::process::id()) {
+        let Ok(environ) = std::fs::read(format!("/proc/{pid}/environ")) else { continue };
+        let ids = environ.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(mark.as_bytes()));
+        for id in ids {
+            marked.entry(String::from_utf8_lossy(id).into_owned()).or_default().push(pid);
         }
-        let killing = tokio::time::Instant::now() >= deadline;
-        for process in left {
-            if killing {
-                process.signal(Signal::KILL);
-            } else if !asked.contains(&process) {
-                process.signal(Signal::TERM);
-                asked.push(process);
+    }
+    marked
+}
+
+fn identities(pids: Option<&Vec<u32>>) -> Vec<Identity> {
+    pids.into_iter().flatten().filter_map(|pid| Identity::of(*pid)).collect()
+}
+
+/// Ends what is left of sessions. A look at all processes serves everybody who asked before it began, for many sessions
+/// may be ended at the same time.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Survivors(Arc<Mutex<Look>>);
+
+#[derive(Debug, Default)]
+struct Look {
+    began: Option<Instant>,
+    marked: HashMap<String, Vec<u32>>,
+}
+
+impl Survivors {
+    async fn find(&self, id: &str) -> Vec<Identity> {
+        let asked = Instant::now();
+        let mut last = self.0.lock().await;
+        if last.began.is_none_or(|began| began < asked) {
+            let began = Some(Instant::now());
+            let marked = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+            *last = Look { began, marked };
+        }
+        identities(last.marked.get(id))
+    }
+
+    /// Ends the processes of a session: TERM, and KILL for those left after the grace time.
+    pub(crate) async fn end(&self, id: &str, grace: Duration) {
+        let deadline = Instant::now() + grace;
+        let mut asked: Vec<Identity> = Vec::new();
+        loop {
+            let left = self.find(id).await;
+            if left.is_empty() {
+                return;
             }
+            let killing = Instant::now() >= deadline;
+            for process in left {
+                if killing {
+                    process.signal(Signal::KILL);
+                } else if !asked.contains(&process) {
+                    process.signal(Signal::TERM);
+                    asked.push(process);
+                }
+            }
+            if killing && Instant::now() >= deadline + LAST {
+                return;
+            }
+            tokio::time::sleep(RECHECK).await;
         }
-        if killing && tokio::time::Instant::now() >= deadline + Duration::from_secs(5) {
-            return;
-        }
-        tokio::time::sleep(RECHECK).await;
     }
 }

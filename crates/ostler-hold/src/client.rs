@@ -14,6 +14,10 @@ const CHUNK: usize = 32 * 1024 - 64;
 /// How long a paced reader may take nothing before the program no longer waits for it. A daemon on a busy
 /// machine gets no time for a second or more; one that takes longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a client may take to show the token.
+const GREETING: Duration = Duration::from_secs(10);
+/// Most bytes that are kept of a client that has not shown the token.
+const GREETING_BYTES: usize = 256;
 
 /// A connected client: what it sent that is not a whole frame yet, what it has not taken yet, how far it has
 /// read the output.
@@ -22,6 +26,8 @@ pub(crate) struct Client {
     stream: UnixStream,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
+    /// When it came.
+    since: Instant,
     /// It has shown the token.
     pub(crate) greeted: bool,
     /// Next byte of output to send, for a subscriber.
@@ -42,6 +48,7 @@ impl Client {
             stream,
             inbox: Vec::new(),
             outbox: Vec::new(),
+            since: now,
             greeted: false,
             cursor: None,
             paced: false,
@@ -51,7 +58,12 @@ impl Client {
         })
     }
 
-    /// Reads what has arrived; `false` when the peer is gone.
+    /// Until when it has to show the token, if it has not.
+    pub(crate) fn greets_until(&self) -> Option<Instant> {
+        (!self.greeted).then(|| self.since + GREETING)
+    }
+
+    /// Reads what has arrived; `false` when the peer is gone, or says too much before it shows the token.
     pub(crate) fn receive(&mut self) -> bool {
         // Small, since it is on the stack of a process that exists once per session.
         let mut buffer = [0u8; 4 * 1024];
@@ -60,6 +72,10 @@ impl Client {
                 Ok(0) => return false,
                 Ok(count) => {
                     self.inbox.extend_from_slice(&buffer[..count]);
+                    // What follows a token that was shown at once is not yet taken off.
+                    if !self.greeted && !self.is_greeting() {
+                        return false;
+                    }
                     // A whole frame is handled before more is read, so memory stays at one frame.
                     if self.inbox.len() > wire::MAX_FRAME || count < buffer.len() {
                         return true;
@@ -70,6 +86,12 @@ impl Client {
                 Err(_) => return false,
             }
         }
+    }
+
+    /// Whether what has arrived of the first frame can be a token.
+    fn is_greeting(&self) -> bool {
+        let Some(header) = self.inbox.first_chunk::<4>() else { return true };
+        u32::from_le_bytes(*header) as usize <= GREETING_BYTES
     }
 
     /// Takes the next whole frame off the inbox.
@@ -178,5 +200,29 @@ impl Client {
 impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_show_the_token_is_kept_neither_long_nor_large() {
+        let begin = Instant::now();
+        let client = |bytes: &[u8]| {
+            let (stream, mut peer) = UnixStream::pair().unwrap();
+            peer.write_all(bytes).unwrap();
+            (Client::new(stream, begin).unwrap(), peer)
+        };
+        let (mut silent, _peer) = client(b"");
+        assert!(silent.receive());
+        assert_eq!(silent.greets_until(), Some(begin + GREETING));
+        silent.greeted = true;
+        assert_eq!(silent.greets_until(), None);
+        let (mut large, _peer) = client(&[0, 0, 1, 0, b'x']);
+        assert!(!large.receive());
+        let (mut half, _peer) = client(&[30, 0, 0, 0, 1]);
+        assert!(half.receive());
     }
 }

@@ -20,7 +20,8 @@ use crate::stopping::Stopping;
 use crate::tree;
 use crate::wire::{self, Lane, Outcome, Reply, Request, Status, Token};
 
-const MAX_CLIENTS: usize = 16;
+/// Most connections: the daemon's, and one for each viewer. Far fewer than a process may have open files.
+const MAX_CLIENTS: usize = 512;
 /// How long a holder whose program ended waits for readers to take the rest.
 const LINGER: Duration = Duration::from_secs(2);
 /// How often a record that the disk refused is tried again.
@@ -141,7 +142,8 @@ impl Holder {
         let retry = self.ended.as_ref().filter(|ended| !ended.safe).map(|ended| ended.retry_at);
         let leave = self.ended.as_ref().map(|ended| ended.leave_at).filter(|at| *at > now);
         let stop = self.stopping.as_ref().filter(|stopping| !stopping.is_over()).map(Stopping::deadline);
-        [held_until, retry, leave, stop].into_iter().flatten().min()
+        let greeting = self.clients.iter().filter_map(Client::greets_until).min();
+        [held_until, retry, leave, stop, greeting].into_iter().flatten().min()
     }
 
     /// Until when output is not read, for the sake of a reader: one that is a little behind, or the one that
@@ -320,7 +322,9 @@ impl Holder {
                     Err(error) => self.clients[index].refuse(&error.to_string()),
                 }
             }
-            if gone {
+            // Nobody stays who does not say who he is.
+            let overdue = self.clients[index].greets_until().is_some_and(|until| now >= until);
+            if gone || overdue {
                 self.clients[index].closing = true;
             }
         }

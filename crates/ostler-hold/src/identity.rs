@@ -31,6 +31,11 @@ impl Identity {
         boot_id() == self.boot && start_time(self.pid) == Some(self.start)
     }
 
+    /// Whether somebody has stopped it, so that it answers nobody until it is continued.
+    pub fn is_stopped(&self) -> bool {
+        proc_stat(self.pid).is_some_and(|stat| stat.state == b'T' && stat.start == self.start)
+    }
+
     /// Sends a signal, if the process is still the one meant.
     pub fn signal(&self, signal: Signal) -> bool {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return false };

@@ -80,10 +80,10 @@ fn encode(kind: u8, payload: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Length of the body that a header announces.
-fn body_length(header: [u8; 4]) -> Result<usize, FrameError> {
+/// Length of the body that a header announces, where it may be so long.
+fn body_length(header: [u8; 4], most: usize) -> Result<usize, FrameError> {
     let length = u32::from_le_bytes(header);
-    if length == 0 || length as usize > MAX_FRAME {
+    if length == 0 || length as usize > most {
         return Err(FrameError::Length(length));
     }
     Ok(length as usize)
@@ -102,10 +102,10 @@ fn decode(mut body: Vec<u8>) -> Result<Frame, FrameError> {
     }
 }
 
-/// Takes the first whole frame out of a buffer, if one is there.
-pub fn take(buffer: &mut Vec<u8>) -> Result<Option<Frame>, FrameError> {
+/// Takes the first whole frame out of a buffer, if one is there. A frame that will be longer than `most` is an error.
+pub fn take(buffer: &mut Vec<u8>, most: usize) -> Result<Option<Frame>, FrameError> {
     let Some(header) = buffer.first_chunk::<4>() else { return Ok(None) };
-    let end = 4 + body_length(*header)?;
+    let end = 4 + body_length(*header, most)?;
     if buffer.len() < end {
         return Ok(None);
     }
@@ -122,7 +122,7 @@ pub fn take(buffer: &mut Vec<u8>) -> Result<Option<Frame>, FrameError> {
 pub fn read(stream: &mut impl Read) -> Result<Frame, FrameError> {
     let mut header = [0; 4];
     read_exact(stream, &mut header)?;
-    let mut body = vec![0; body_length(header)?];
+    let mut body = vec![0; body_length(header, MAX_FRAME)?];
     read_exact(stream, &mut body)?;
     decode(body)
 }
@@ -165,10 +165,11 @@ mod tests {
         let mut seen = Vec::new();
         for byte in [encode_bytes(b"one"), encode_bytes(b"")].concat() {
             buffer.push(byte);
-            seen.extend(take(&mut buffer).unwrap());
+            seen.extend(take(&mut buffer, MAX_FRAME).unwrap());
         }
         assert_eq!(seen, [Frame::Bytes(b"one".to_vec()), Frame::Bytes(Vec::new())]);
-        assert!(take(&mut vec![0, 0, 0, 0]).is_err());
+        assert!(take(&mut vec![0, 0, 0, 0], MAX_FRAME).is_err());
+        assert!(take(&mut vec![9, 0, 0, 0], 8).is_err(), "before it is there");
     }
 
     proptest! {

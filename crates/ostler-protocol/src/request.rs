@@ -285,6 +285,8 @@ pub enum Since {
     Screen,
     /// All output that is still kept.
     Oldest,
+    /// All output from this offset on, for a viewer whose view was cut short.
+    Offset(u64),
 }
 
 /// A look at a session's output.

@@ -256,6 +256,13 @@ impl Store {
         )
     }
 
+    /// Records what the next daemon has to know of a session, where no event tells of it.
+    pub fn session_remembers(&mut self, id: &str, memory: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET memory = ?2 WHERE id = ?1 AND ending IS NULL";
+        self.connection.prepare_cached(sql)?.execute(params![id, memory])?;
+        Ok(())
+    }
+
     /// Records the end. A session ends once: a second end changes nothing.
     pub fn session_ended(&mut self, id: &str, ending: &Ending) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET ending = ?2, status = ?3, signal = ?4, reason = ?5, ended_ms = ?6,
@@ -292,13 +299,6 @@ impl Store {
             if transaction.prepare_cached(sql)?.execute(values)? > 0 {
                 insert(transaction, event)?;
             }
-    /// Records what the next daemon has to know of a session, where no event tells of it.
-    pub fn session_remembers(&mut self, id: &str, memory: &str) -> Result<(), StoreError> {
-        let sql = "UPDATE sessions SET memory = ?2 WHERE id = ?1 AND ending IS NULL";
-        self.connection.prepare_cached(sql)?.execute(params![id, memory])?;
-        Ok(())
-    }
-
             Ok(())
         })
     }

@@ -101,7 +101,7 @@ pub(crate) enum Command {
         command: Daemon,
     },
     /// Check what is found and what is missing
-    Doctor(Json),
+    Doctor(Doctor),
     /// See the main job done on a stand-in agent
     #[cfg(feature = "stand-in")]
     Demo,

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use ostler_protocol::{ErrorKind, Problem};
 
 use crate::hints;
+use crate::output::visible;
 
 /// Kinds of failure, one per exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,9 +70,9 @@ impl CommandError {
             return self.kind.exit_code();
         }
         let mut stderr = io::stderr().lock();
-        let _ = writeln!(stderr, "ostler: {}", self.message);
+        let _ = writeln!(stderr, "ostler: {}", visible(&self.message));
         if let Some(hint) = &self.hint {
-            let _ = writeln!(stderr, "hint: {hint}");
+            let _ = writeln!(stderr, "hint: {}", visible(hint));
         }
         self.kind.exit_code()
     }

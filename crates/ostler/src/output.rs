@@ -32,10 +32,25 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), CommandError> {
     print(&format!("{}\n", without_controls(&text)))
 }
 
-/// Writes the control characters that JSON leaves as they are (DEL and the C1 set) as escapes, so that a terminal
-/// is not steered by them.
+/// Whether a character changes the order in which a terminal shows others, so that a text reads as another one.
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Writes what would steer a terminal as escapes: control characters but line ends and tabs, and those that reorder.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || reorders(c);
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |c: char| if steers(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(escaped).collect())
+}
+
+/// Writes the characters that JSON leaves as they are and that steer a terminal (DEL, the C1 set, those that reorder)
+/// as escapes.
 fn without_controls(json: &str) -> Cow<'_, str> {
-    let steers = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
+    let steers = |c: char| matches!(c, '\u{7f}'..='\u{9f}') || reorders(c);
     if !json.contains(steers) {
         return Cow::Borrowed(json);
     }
@@ -73,7 +88,8 @@ pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
 
 /// Text from a program, fit for a terminal and one line.
 pub(crate) fn plain(text: &str) -> String {
-    ostler_screen::SafeText::new(text).as_str().replace(['\n', '\t'], " ")
+    let line = ostler_screen::SafeText::new(text).as_str().replace(['\n', '\t'], " ");
+    visible(&line).into_owned()
 }
 
 /// A table of sessions.
@@ -198,5 +214,14 @@ mod tests {
     #[test]
     fn a_hostile_title_does_not_reach_the_terminal() {
         assert_eq!(plain("a\x1b]0;x\x07b\nc"), "a]0;xb c");
+        assert_eq!(plain("rm\u{202e}x"), "rm\\u{202e}x");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_as_an_escape() {
+        assert_eq!(visible("plain ü\n\tمرحبا"), "plain ü\n\tمرحبا");
+        assert_eq!(visible("a\x1b[2J\u{202e}b\r"), "a\\u{1b}[2J\\u{202e}b\\u{d}");
+        let json = serde_json::to_string("\u{2066}").unwrap();
+        assert_eq!(without_controls(&json), "\"\\u2066\"");
     }
 }

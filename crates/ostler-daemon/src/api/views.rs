@@ -183,15 +183,24 @@ impl Live {
             began(events, look, since, 0);
             return Err(Cause::Complete);
         }
-        let from = if since == Since::Screen { look.offset } else { 0 };
+        let from = match since {
+            Since::Screen => look.offset,
+            Since::Oldest => 0,
+            Since::Offset(offset) => offset,
+        };
         self.next = from;
         let (mut link, status) = Link::connect(&self.handle.dir).await.map_err(Cause::Unreachable)?;
-        let missing = if since == Since::Oldest { status.oldest } else { look.missing };
+        let missing = match since {
+            Since::Screen => look.missing,
+            Since::Oldest => status.oldest,
+            // What is gone of it is told when it is its turn.
+            Since::Offset(_) => 0,
+        };
         began(events, look, since, missing);
         link.queue(&HolderRequest::Subscribe { from, paced: false });
         self.link = Some(link);
         self.until = (!follow).then_some(status.written);
-        if self.until.is_some_and(|until| until <= status.oldest) {
+        if self.until.is_some_and(|until| until <= status.oldest.max(from)) {
             return Err(Cause::Complete);
         }
         Ok(())
@@ -372,10 +381,14 @@ fn of_ended(session: &Session, since: Since) -> VecDeque<ViewEvent> {
         Since::Oldest => {
             remains.map_or_else(|_| (Vec::new(), info.output), |remains| (remains.bytes, remains.oldest))
         }
+        Since::Offset(_) => (Vec::new(), 0),
     };
     let session = Box::new(info);
     let mut events = VecDeque::from([ViewEvent::Began { session: session.clone(), missing }]);
     events.extend(chunks(&bytes));
+    if let Since::Offset(offset) = since {
+        events.extend(rest_of(&SessionDir::new(&session.dir), offset, since));
+    }
     events.push_back(ViewEvent::Ended { session });
     events
 }

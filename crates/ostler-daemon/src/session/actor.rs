@@ -259,6 +259,14 @@ impl Actor {
         self.hand(Event::Disconnected(evidence)).await;
     }
 
+    /// A holder that somebody has stopped answers nobody, and what it showed last says nothing of now.
+    async fn notice_stopped_holder(&mut self) {
+        let is_stopped = || self.dir.read_identity().is_some_and(|holder| holder.is_stopped());
+        if self.transport.is_some() && is_stopped() {
+            self.disconnected(&LinkError::Silent).await;
+        }
+    }
+
     fn close(&mut self) {
         if self.session.has_stood_down() {
             return;

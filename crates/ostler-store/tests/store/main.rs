@@ -11,8 +11,8 @@ use ostler_core::start_plan::Way;
 use ostler_core::{Proof, Wall};
 use ostler_store::repair::{self, Contents};
 use ostler_store::{
-    Accepted, DeliveryCounts, Ending, Intent, LastWrite, MISSED, MessageState, NewMessage, NewProcess,
-    NewSession, PendingContext, Store, StoreError, Terms,
+    Accepted, DeliveryCounts, Ending, Intent, Keep, LastWrite, MISSED, MessageState, NewMessage, NewProcess,
+    NewSession, PendingContext, Store, StoreError, StoreHandle, Terms,
 };
 
 fn session(id: &str, name: &str) -> NewSession {
@@ -284,7 +284,7 @@ fn what_is_counted_stays_counted() {
     store.revive("s", "failed", 9, Wall(12)).unwrap();
     assert_eq!(store.delivery_counts(None).unwrap(), DeliveryCounts { waiting: 1, ..expected });
     store.session_ended("s", &ending(20)).unwrap();
-    store.forget_ended(0).unwrap();
+    store.forget_ended(0, Wall(0)).unwrap();
     assert_eq!(store.delivery_counts(None).unwrap(), expected);
 }
 
@@ -299,7 +299,7 @@ fn old_ended_sessions_are_forgotten_with_their_messages() {
         }
     }
     store.add_message(&message("m", 1, "x")).unwrap();
-    assert_eq!(store.forget_ended(2).unwrap(), ["s"]);
+    assert_eq!(store.forget_ended(2, Wall(0)).unwrap(), ["s"]);
     assert_eq!(store.message("s", "m").unwrap().map(|m| m.id), None);
     assert_eq!(store.sessions(true).unwrap().len(), 3);
 }
@@ -414,7 +414,7 @@ fn context_waits_for_its_session_until_it_got_there() {
     store.set_pending_context("s", "a", "late", Wall(8)).unwrap();
     store.session_ended("s", &ending(9)).unwrap();
     assert_eq!(store.ended_in_file().unwrap(), Vec::<String>::new());
-    store.forget_ended(0).unwrap();
+    store.forget_ended(0, Wall(0)).unwrap();
     assert_eq!(store.pending_context("s").unwrap(), []);
     assert!(store.set_pending_context("gone", "a", "x", Wall(9)).is_err());
 }
@@ -445,7 +445,7 @@ fn what_is_in_a_file_is_known_until_it_is_taken_out() {
     assert_eq!(store.ended_in_file().unwrap(), Vec::<String>::new());
     store.session_ended("s", &ending(9)).unwrap();
     assert_eq!(store.ended_in_file().unwrap(), ["s"]);
-    assert_eq!(store.forget_ended(0).unwrap(), Vec::<String>::new());
+    assert_eq!(store.forget_ended(0, Wall(0)).unwrap(), Vec::<String>::new());
     store.end_pending_context("s", "b").unwrap();
     store.taken_out("s").unwrap();
     assert_eq!(known(&store), [row("c", false, false)]);
@@ -454,5 +454,132 @@ fn what_is_in_a_file_is_known_until_it_is_taken_out() {
     assert_eq!(known(&store), [row("c", true, true)]);
     store.taken_out("s").unwrap();
     assert_eq!(known(&store), []);
-    assert_eq!(store.forget_ended(0).unwrap().len(), 1);
+    assert_eq!(store.forget_ended(0, Wall(0)).unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_old_is_forgotten_while_a_session_lives() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("db")).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    for seq in 1..=6 {
+        let id = format!("m{seq}");
+        let at = Wall(seq * 10);
+        store.add_message(&NewMessage { at, ..message(&id, seq, "x") }).unwrap();
+        store.begin_write("s", &id, &intent("body", seq), at).unwrap();
+        // The first one waits, whatever its age.
+        if seq > 1 {
+            store.end_write("s", seq).unwrap();
+            store.prove("s", &id, Proof::Submitted, "seen", true, at).unwrap();
+        }
+    }
+    let left = |store: &Store| {
+        (1..=6).filter(|seq| store.message("s", &format!("m{seq}")).unwrap().is_some()).collect::<Vec<u64>>()
+    };
+    let by_age = Keep { messages: 100, events: 1_000, since: Wall(25) };
+    assert!(!store.prune(&by_age, 100).unwrap());
+    assert_eq!(left(&store), [1, 3, 4, 5, 6]);
+    let by_count = Keep { messages: 2, events: 3, since: Wall(0) };
+    assert!(store.prune(&by_count, 1).unwrap(), "one at a time");
+    while store.prune(&by_count, 1).unwrap() {}
+    assert_eq!(left(&store), [1, 5, 6]);
+    assert_eq!(store.events(None, 0, 100).unwrap().len(), 3);
+    assert!(store.last_write("s", "m1").unwrap().is_some(), "it is still needed");
+    // The newest stays, however old: numbers go on behind it.
+    let none = Keep { messages: 0, events: 0, since: Wall(1_000) };
+    assert!(!store.prune(&none, 100).unwrap());
+    assert_eq!((left(&store), store.last_seq("s").unwrap()), (vec![1, 6], 6));
+    store.session_ended("s", &ending(50)).unwrap();
+    assert_eq!(store.forget_ended(10, Wall(60)).unwrap(), ["s"]);
+}
+
+#[test]
+fn a_damaged_database_is_found_out_and_what_can_be_read_is_brought_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut store = Store::open(&path).unwrap();
+    for id in ["s", "t"] {
+        store.create_session(&session(id, id)).unwrap();
+    }
+    for seq in 1..=400 {
+        store.add_message(&message(&format!("m{seq}"), seq, &"x".repeat(1_000))).unwrap();
+    }
+    drop(store);
+    assert_eq!(repair::check(&path).unwrap(), Contents { sessions: 2, messages: 400 });
+    let whole = std::fs::read(&path).unwrap();
+    let mut damaged = whole.clone();
+    // Some pages in the middle of the messages.
+    let middle = whole.len() / 4096 / 2 * 4096;
+    damaged[middle..middle + 3 * 4096].fill(0xA5);
+    std::fs::write(&path, &damaged).unwrap();
+    let error = repair::check(&path).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+
+    let repaired = repair::repair(&path, Wall(9_000)).unwrap();
+    assert_eq!(std::fs::read(&repaired.kept).unwrap(), damaged, "as it was");
+    let Contents { sessions, messages } = repair::check(&path).unwrap();
+    assert_eq!(sessions, 2);
+    assert!((200..400).contains(&messages), "{messages}");
+    let table = |name: &str| repaired.tables.iter().find(|salvaged| salvaged.table == name).unwrap().clone();
+    assert!(table("sessions").whole && !table("messages").whole);
+    let mut store = Store::open(&path).unwrap();
+    assert!(store.message("s", "m1").unwrap().is_some() && store.message("s", "m400").unwrap().is_some());
+    assert!(store.next_epoch(Wall(1)).unwrap() > 9_000, "holders refuse what they have heard");
+    drop(store);
+
+    // Nothing at all can be read.
+    std::fs::write(&path, vec![0xA5; 20_000]).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::Damaged(_))));
+    let repaired = repair::repair(&path, Wall(10_000)).unwrap();
+    assert_eq!(std::fs::read(repaired.kept).unwrap(), vec![0xA5; 20_000]);
+    assert_eq!(repair::check(&path).unwrap(), Contents { sessions: 0, messages: 0 });
+    let files: Vec<_> =
+        std::fs::read_dir(dir.path()).unwrap().flatten().map(|file| file.file_name()).collect();
+    let ours = |name: &std::ffi::OsString| !name.to_string_lossy().contains("damaged");
+    assert!(files.iter().filter(|name| ours(name)).all(|name| name.to_string_lossy().starts_with("db")));
+    assert!(!files.iter().any(|name| name.to_string_lossy().contains(".salvage")), "{files:?}");
+}
+
+#[test]
+fn a_database_that_was_removed_is_written_anew_at_the_end() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let mut store = Store::open(&path).unwrap();
+    store.create_session(&session("s", "one")).unwrap();
+    let store = StoreHandle::spawn(store).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    runtime.block_on(store.close());
+    assert!(Store::open(&path).unwrap().session("s").unwrap().is_some());
+}
+
+#[test]
+fn a_database_of_an_earlier_release_is_taken_over_with_all_that_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(include_str!("schema-11.sql")).unwrap();
+    let mut store = Store::open(&path).unwrap();
+    let running = store.sessions(false).unwrap();
+    assert_eq!(running.len(), 1);
+    let session = &running[0];
+    assert_eq!(
+        (session.start.name.as_str(), session.process, session.start.request.as_ref()),
+        ("a2", 1, None)
+    );
+    assert_eq!(session.began, session.start.created);
+    assert!(session.memory.as_ref().is_some_and(|memory| memory.contains("\"state\":\"working\"")));
+    let open: Vec<_> = store.open_messages(&session.start.id).unwrap();
+    let ids: Vec<_> = open.iter().map(|message| (message.id.as_str(), message.state)).collect();
+    assert_eq!(ids, [("a2-2", MessageState::Queued), ("a2-3", MessageState::Queued)]);
+    assert_eq!(store.message_body(&session.start.id, "a2-2").unwrap().unwrap(), b"second of a2");
+    assert_eq!(store.message(&session.start.id, "a2-1").unwrap().unwrap().proof, Proof::Submitted);
+    assert_eq!(
+        (store.last_input(&session.start.id).unwrap(), store.last_seq(&session.start.id).unwrap()),
+        (3, 3)
+    );
+    let all = store.sessions(true).unwrap();
+    let ended = all.iter().find(|session| session.start.name == "a4").unwrap();
+    assert_eq!(ended.ending.as_ref().unwrap().kind, "killed");
+    assert_eq!(store.delivery_counts(None).unwrap().submitted, 4);
+    assert_eq!(store.next_epoch(Wall(9_000)).unwrap(), 2, "as the earlier one counted");
 }

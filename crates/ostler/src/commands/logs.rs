@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Logs) -> Result<ExitCode, CommandError> {
             Event::Bytes(bytes) => match &mut lines {
                 Some(lines) => {
                     let finished = lines.feed(&bytes, args.follow);
-                    output::print(&finished)?;
+                    output::print(&output::visible(&finished))?;
                 }
                 None => output::print_bytes(&bytes)?,
             },
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Logs) -> Result<ExitCode, CommandError> {
                 note(missing);
                 if let Some(lines) = &mut lines {
                     let rest = lines.rest();
-                    output::print(&rest)?;
+                    output::print(&output::visible(&rest))?;
                     *lines = Lines::new(lines.screen.size());
                 }
             }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Logs) -> Result<ExitCode, CommandError> {
         }
     }
     if let Some(mut lines) = lines {
-        output::print(&lines.rest())?;
+        output::print(&output::visible(&lines.rest()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

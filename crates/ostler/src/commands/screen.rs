@@ -30,7 +30,7 @@ pub(crate) fn run(args: &cli::Screen) -> Result<ExitCode, CommandError> {
         bytes.extend_from_slice(b"\x1b[0m\n");
         output::print_bytes(&bytes)?;
     } else {
-        output::print(&format!("{}\n", screen.text()))?;
+        output::print(&format!("{}\n", output::visible(&screen.text())))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -60,22 +60,22 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
         |wait| Request::Send { name: args.name.clone(), id: id.clone(), wait, terms: terms.clone() };
     let timeout = Duration::from_secs_f64(args.timeout);
     let answer = match client::call_with(&request(wait), Some(&body), Some(timeout)) {
+        // The same message again, to learn how far it has got; it is not typed twice.
         Err(error) if error.kind == Kind::TimedOut => {
-            // The same message again, to learn how far it has got; it is not typed twice.
-            let again = client::call_with(&request(Proof::Queued), Some(&body), Some(Duration::from_secs(5)));
-            again.map_err(|error| name_the_message(error, &id))?
+            client::call_with(&request(Proof::Queued), Some(&body), Some(Duration::from_secs(5)))
         }
-        other => other.map_err(|error| name_the_message(error, &id))?,
+        other => other,
     };
+    let answer = answer.map_err(|error| name_the_message(error, &id));
+    if let (Err(CommandError { message, hint, .. }), true) = (&answer, args.json) {
+        let (session, failure) = (args.name.as_str(), message.as_str());
+        output::json(&Refused { id: &id, session, state: "refused", failure, hint: hint.as_deref() })?;
+    }
+    let answer = answer?;
     let Response::Message(message) = answer else { return Err(super::unexpected()) };
     report(&message, wait, args.json)
 }
 
-/// Tells of control characters, which never reach a terminal as part of a text.
-fn tell_removed(body: &[u8]) {
-    let removed = |character: &char| character.is_control() && !matches!(character, '\n' | '\r' | '\t');
-    let count = String::from_utf8_lossy(body).chars().filter(removed).count();
-    if count > 0 {
 /// A message that was not accepted, as far as is known, in the form of one that was.
 #[derive(Serialize)]
 struct Refused<'a> {
@@ -87,6 +87,11 @@ struct Refused<'a> {
     hint: Option<&'a str>,
 }
 
+/// Tells of control characters, which never reach a terminal as part of a text.
+fn tell_removed(body: &[u8]) {
+    let removed = |character: &char| character.is_control() && !matches!(character, '\n' | '\r' | '\t');
+    let count = String::from_utf8_lossy(body).chars().filter(removed).count();
+    if count > 0 {
         super::agents::tell(&format!("left out of the text: control characters ({count}); --raw types them"));
     }
 }

@@ -1,7 +1,7 @@
 //! A view as blocking code reads it.
 
 use ostler_protocol::frame::Frame;
-use ostler_protocol::{Request, Response, SessionInfo, ViewRequest};
+use ostler_protocol::{Request, Response, SessionInfo, Since, ViewRequest};
 
 use crate::client::{self, CallError, Client};
 use crate::error::{CommandError, Kind};
@@ -26,6 +26,9 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct View {
     client: Client,
+    request: ViewRequest,
+    /// Output up to here was read, of a view that began with the oldest.
+    offset: u64,
     /// The session when the view began.
     pub(super) session: SessionInfo,
     /// Bytes of output from before that are no longer kept.
@@ -35,14 +38,14 @@ pub(super) struct View {
 /// Opens a view.
 pub(super) fn open(request: ViewRequest) -> Result<View, CommandError> {
     let home = client::home()?;
-    let request = Request::View(request);
+    let asked = Request::View(request.clone());
     let mut tries = TRIES;
     loop {
         let mut client = Client::connect_or_start(&home)?;
         tries -= 1;
-        match client.call(&request, None, None) {
+        match client.call(&asked, None, None) {
             Ok(Response::View { session, missing }) => {
-                return Ok(View { client, session: *session, missing });
+                return Ok(View { client, request, offset: missing, session: *session, missing });
             }
             Ok(_) => return Err(super::unexpected()),
             // The daemon died; another one can do as well.
@@ -53,21 +56,53 @@ pub(super) fn open(request: ViewRequest) -> Result<View, CommandError> {
 }
 
 impl View {
-    /// The next thing that happens in the view.
+    /// The next thing that happens in the view. One that follows outlives the daemon.
     pub(super) fn next(&mut self) -> Result<Event, CommandError> {
         loop {
-            let frame = self.client.read().map_err(lost)?;
+            let frame = match self.client.read() {
+                Ok(frame) => frame,
+                Err(CallError::Lost) if self.request.follow => match self.resume()? {
+                    Some(event) => return Ok(event),
+                    None => continue,
+                },
+                Err(error) => return Err(lost(error)),
+            };
             if let Frame::Bytes(bytes) = frame {
+                self.offset += bytes.len() as u64;
                 return Ok(Event::Bytes(bytes));
             }
             match frame.json().map_err(|error| lost(error.into()))? {
                 Response::Resized { cols, rows } => return Ok(Event::Resized(cols, rows)),
-                Response::Restarted { missing } => return Ok(Event::Restarted(missing)),
+                Response::Restarted { missing } => {
+                    self.offset += missing;
+                    return Ok(Event::Restarted(missing));
+                }
                 Response::ViewEnded { session } => return Ok(Event::Ended(session)),
                 Response::Failed(problem) => return Err(problem.into()),
                 _ => {}
             }
         }
+    }
+
+    /// Goes on where a daemon that died has stopped; says so where that is not possible.
+    fn resume(&mut self) -> Result<Option<Event>, CommandError> {
+        let process = self.session.process;
+        let since = match self.request.since {
+            Since::Screen => Since::Screen,
+            Since::Oldest | Since::Offset(_) => Since::Offset(self.offset),
+        };
+        let name = self.session.id.clone();
+        let mut next = open(ViewRequest { name: name.clone(), since, ..self.request.clone() })?;
+        if next.session.process != process {
+            // Its output begins anew.
+            next = open(ViewRequest { name, since: self.request.since, ..self.request.clone() })?;
+        } else if since != Since::Screen {
+            next.offset = self.offset;
+        }
+        let restarts = next.session.process != process || since == Since::Screen;
+        let missing = next.missing;
+        *self = next;
+        Ok(restarts.then_some(Event::Restarted(missing)))
     }
 }
 

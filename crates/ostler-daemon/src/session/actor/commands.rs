@@ -26,6 +26,16 @@ pub(super) enum Reply {
 
 impl Actor {
     pub(super) async fn on_command(&mut self, command: Command) {
+        if matches!(
+            command,
+            Command::Info(_)
+                | Command::Inspect(_)
+                | Command::Explain(_)
+                | Command::Look(_)
+                | Command::Send(_)
+        ) {
+            self.notice_stopped_holder().await;
+        }
         match command {
             Command::Info(reply) => drop(reply.send(self.info())),
             Command::Inspect(reply) => {
@@ -86,6 +96,7 @@ impl Actor {
             Command::ViewerGone { viewer } => self.ask(Event::ViewerGone { viewer }).await,
             Command::Hook(report) => self.on_hook(*report).await,
             Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
+            Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
             Command::Stop { grace_ms, done } => {
                 self.stoppers.push(done);
                 self.ask(Event::Stop { grace_ms }).await;
@@ -96,7 +107,6 @@ impl Actor {
             }
         }
     }
-            Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
 
     async fn ask(&mut self, command: Event) {
         self.hand(SessionEvent::Command(command)).await;

@@ -78,7 +78,7 @@ fn write_until(stream: &mut UnixStream, mut bytes: &[u8], deadline: Instant) -> 
 fn next_frame(stream: &mut UnixStream, inbox: &mut Vec<u8>, deadline: Instant) -> Result<Frame, Failure> {
     let mut buffer = [0; 16 << 10];
     loop {
-        if let Some(frame) = frame::take(inbox)? {
+        if let Some(frame) = frame::take(inbox, frame::MAX_FRAME)? {
             return Ok(frame);
         }
         match stream.read(&mut buffer) {

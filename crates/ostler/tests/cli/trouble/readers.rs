@@ -1,7 +1,7 @@
 //! Whoever reads what a command prints may leave at any time.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::process::Stdio;
 
 use super::{PROMPT, Running};
@@ -70,6 +70,36 @@ fn logs_that_are_followed_end_with_their_reader() {
     home.start_sh("a", "while :; do echo line; sleep 0.05; done");
     leaves_with_its_reader(&home, &["logs", "a", "-f"], || ());
     leaves_with_its_reader(&home, &["logs", "a", "-f", "--raw"], || ());
+}
+
+#[test]
+fn logs_are_followed_by_many_and_beyond_the_daemons_death() {
+    let home = TestHome::new();
+    home.start_sh("a", "stty -echo; echo line 1; read x; echo line 2; read x; echo line 3; read x");
+    let followers: Vec<_> = (0..20)
+        .map(|index| {
+            let form: &[&str] =
+                if index % 2 == 0 { &["logs", "a", "-f", "--raw"] } else { &["logs", "a", "-f"] };
+            let mut child = home.command(form).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            let mut reader = BufReader::new(child.stdout.take().unwrap());
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            assert_eq!(line.trim_end(), "line 1", "{index}");
+            (reader, Running(child))
+        })
+        .collect();
+    home.kill_daemon();
+    for _ in 0..2 {
+        home.ok(["send", "a", "--raw", "\n"]);
+    }
+    home.ok(["send", "a", "--raw", "\n"]);
+    for (mut reader, mut child) in followers {
+        let mut rest = String::new();
+        reader.read_to_string(&mut rest).unwrap();
+        let lines: Vec<&str> = rest.lines().map(str::trim_end).collect();
+        assert_eq!(lines, ["line 2", "line 3"]);
+        assert_eq!(child.0.wait().unwrap().code(), Some(0));
+    }
 }
 
 #[test]
