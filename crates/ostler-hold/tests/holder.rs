@@ -6,10 +6,11 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ostler_hold::wire::{self, Lane, Outcome, Reply, Request, Status, Token};
 use ostler_hold::{ExitRecord, Launcher, SessionDir, SocketPath, Spec, crc32, read_remains};
+use ostler_testkit::wait::{until, until_gone};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -179,18 +180,6 @@ impl Connection {
             Heard::Input(l, s, outcome, offset) if (*l, *s) == (lane, seq) => Some((*outcome, *offset)),
             _ => None,
         })
-    }
-}
-
-/// Polls a condition of the outside world that sends no event.
-fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(value) = condition() {
-            return value;
-        }
-        assert!(Instant::now() < deadline, "timed out waiting until {what}");
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -437,7 +426,7 @@ fn a_killed_holder_leaves_the_last_output_and_no_lock() {
     assert_eq!(session.dir.read_exit(), None);
     assert_eq!(read_remains(&session.dir.ring()).unwrap().bytes, b"before the end\r\n");
     // The terminal is gone with its owner, and so is a program that minds.
-    until("the program is gone", || (!is_running(session.program)).then_some(()));
+    until_gone("the program is gone", session.program);
 }
 
 #[test]

@@ -22,8 +22,9 @@
 //! see [`stand_in`] for the grammar.
 //!
 //! With the feature `model-server` there is also a scripted model server, against which real agents can be
-//! tried offline; see `model_server`.
+//! tried offline; see `model_server`. Tests of all crates wait with [`wait`].
 
 #[cfg(feature = "model-server")]
 pub mod model_server;
 pub mod stand_in;
+pub mod wait;

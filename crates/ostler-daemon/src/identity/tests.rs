@@ -3,6 +3,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use ostler_testkit::wait::until_gone;
+
 use super::*;
 
 /// A home, a directory with programs, and a count of how often they ran.
@@ -125,12 +127,7 @@ fn a_program_that_hangs_ends_with_everything_it_started() {
     assert!(!found.is_agent);
     assert_eq!(found.complaint().unwrap(), "it did not end within 1 s");
     let child: u32 = fs::read_to_string(child).unwrap().trim().parse().unwrap();
-    let is_gone = || ostler_hold::Identity::of(child).is_none();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !is_gone() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    assert!(is_gone());
+    until_gone("its child is gone", child);
     // It may have been a busy moment.
     world.program("test", &format!("{RIGHT}; sleep 600"));
     let found = world.ask_for(&program, Duration::from_secs(1));

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ostler_store::shared::{RedisShared, SharedError, SharedStore};
+use ostler_testkit::wait::PATIENCE;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -59,20 +60,16 @@ impl Server {
     }
 
     async fn answers(&self) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let connection = redis::Client::open(self.url()).unwrap();
-        while connection
-            .get_connection()
-            .and_then(|mut it| redis::cmd("PING").query::<String>(&mut it))
-            .is_err_and(|error| {
-                // One that wants a password answers too.
-                !matches!(error.code(), Some("NOAUTH"))
-                    && error.kind() != redis::ErrorKind::AuthenticationFailed
-            })
-        {
-            assert!(Instant::now() < deadline, "{} does not answer", self.program.display());
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let server = redis::Client::open(self.url()).unwrap();
+        let ping = || redis::cmd("PING").query::<String>(&mut server.get_connection()?);
+        // One that wants a password answers too.
+        let refuses = |error: &redis::RedisError| {
+            matches!(error.code(), Some("NOAUTH")) || error.kind() == redis::ErrorKind::AuthenticationFailed
+        };
+        looking("the server answers", async || {
+            ping().map_or_else(|error| refuses(&error).then_some(()), |_| Some(()))
+        })
+        .await;
     }
 
     /// Runs a command past ostler.
@@ -115,10 +112,22 @@ fn spawn(program: &Path, settings: &[String], dir: &Path) -> Child {
 
 /// Waits until the store answers again.
 pub(crate) async fn reachable(store: &RedisShared) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while let Err(error) = store.guarantee().await {
-        let is_passing = matches!(error, SharedError::Unreachable(_) | SharedError::Refused(_));
-        assert!(is_passing && Instant::now() < deadline, "{error}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let answers = async || match store.guarantee().await {
+        Ok(_) => Some(()),
+        Err(SharedError::Unreachable(_) | SharedError::Refused(_)) => None,
+        Err(error) => panic!("{error}"),
+    };
+    looking("the store answers", answers).await;
+}
+
+/// Looks until there is something to see, while tasks go on.
+pub(crate) async fn looking<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(seen) = look().await {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

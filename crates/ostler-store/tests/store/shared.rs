@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::contract;
-use crate::server::{Server, programs, reachable};
+use crate::server::{Server, looking, programs, reachable};
 
 const LOG: [&str; 4] = ["--appendonly", "yes", "--appendfsync", "always"];
 
@@ -72,16 +72,9 @@ async fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
         for kill in 0..kills {
             // Each time further into the load: wait until that much was written.
             let enough = 20 * (kill + 1);
-            let deadline = Instant::now() + Duration::from_mins(1);
-            loop {
-                let version =
-                    store.get(Kind::Run, "run 0").await.ok().flatten().map_or(0, |cell| cell.version);
-                if version >= enough {
-                    break;
-                }
-                assert!(Instant::now() < deadline, "only {version} of {enough} writes");
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            let written =
+                async || store.get(Kind::Run, "run 0").await.ok()?.filter(|cell| cell.version >= enough);
+            looking("that much is written", written).await;
             server.kill();
             server.restart().await;
         }

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use ostler_testkit::wait::{until_file, until_gone};
 use ostler_work::check::{Check, CheckCommand, CheckError, CheckResult, run};
 use ostler_work::{End, Keep};
 
-use crate::support::Project;
+use crate::support::{Project, waiting};
 
 fn shell(project: &Project, line: &str) -> Check {
     Check {
@@ -25,28 +26,17 @@ async fn result(project: &Project, line: &str) -> CheckResult {
     run(&shell(project, line)).await.unwrap()
 }
 
-/// Waits until a file has something in it.
+/// Waits until a file has something in it, while the check goes on.
 async fn contents(path: &Path) -> String {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        match fs::read_to_string(path) {
-            Ok(text) if text.ends_with('\n') => return text,
-            _ => assert!(Instant::now() < deadline, "{} stays empty", path.display()),
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let path = path.to_owned();
+    let whole = |path: &Path| fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'));
+    waiting(move || until_file(&path, "it is written", || whole(&path))).await
 }
 
 /// Waits until a process is gone, or waits to be reaped by whoever started it.
-async fn ended(pid: &str) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while Instant::now() < deadline {
-        match fs::read_to_string(format!("/proc/{}/stat", pid.trim())) {
-            Ok(stat) if !stat.contains(") Z ") => tokio::time::sleep(Duration::from_millis(5)).await,
-            _ => return true,
-        }
-    }
-    false
+async fn end_of(pid: &str) {
+    let pid = pid.trim().parse().unwrap();
+    waiting(move || until_gone("the process is gone", pid)).await;
 }
 
 #[tokio::test]
@@ -117,7 +107,7 @@ async fn everything_ends_when_the_time_is_over() {
         Some("`slow` took too long and was ended; last: error: too slow")
     );
     for name in ["group", "session", "orphan"] {
-        assert!(ended(&fs::read_to_string(project.path(name)).unwrap()).await, "{name}");
+        end_of(&fs::read_to_string(project.path(name)).unwrap()).await;
     }
 }
 
@@ -130,7 +120,8 @@ async fn everything_ends_when_nobody_waits_any_more() {
     let main = contents(&project.path("main")).await;
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
-    assert!(ended(&session).await && ended(&main).await);
+    end_of(&session).await;
+    end_of(&main).await;
 }
 
 #[tokio::test]
@@ -138,7 +129,7 @@ async fn what_is_left_in_the_background_neither_holds_it_up_nor_stays() {
     let project = Project::plain();
     let done = result(&project, "sleep 1000 & echo $! > pid; echo done").await;
     assert_eq!((done.end, done.stdout.text()), (End::Exited(0), "done\n".into()));
-    assert!(ended(&fs::read_to_string(project.path("pid")).unwrap()).await);
+    end_of(&fs::read_to_string(project.path("pid")).unwrap()).await;
     // A service that made itself independent on purpose is let be, even if it keeps the output.
     let done = result(
         &project,
@@ -179,5 +170,5 @@ async fn marked_work_can_be_ended_by_whoever_comes_later() {
         pid
     });
     assert_eq!(done.unwrap().end, End::Signalled(9));
-    assert!(ended(&pid).await);
+    end_of(&pid).await;
 }

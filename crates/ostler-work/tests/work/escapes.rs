@@ -5,11 +5,13 @@ use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use ostler_testkit::wait::until;
 use ostler_work::End;
 use ostler_work::sandbox::Containment;
 
+use crate::support::waiting;
 use crate::world::{reachable, worlds};
 
 #[tokio::test]
@@ -177,15 +179,11 @@ fn alive(word: &str) -> usize {
     names.filter(has_word).count()
 }
 
-async fn gone(word: &str) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while alive(word) > 0 {
-        if Instant::now() > deadline {
-            return false;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    true
+/// Waits until there are none, or some.
+async fn until_alive(word: &str, wanted: bool) {
+    let word = word.to_owned();
+    let what = if wanted { "it has begun" } else { "nobody is left" };
+    waiting(move || until(what, || ((alive(&word) > 0) == wanted).then_some(()))).await;
 }
 
 #[tokio::test]
@@ -213,7 +211,7 @@ async fn a_fork_bomb_is_contained_and_leaves_nothing() {
         let limit = if world.containment == Containment::Namespaces { 50 } else { 150 };
         assert!((10..=limit).contains(&most), "{most} processes {:?}", world.containment);
         assert!(done.stdout.text().contains("full"), "{done:?}");
-        assert!(gone(&word).await);
+        until_alive(&word, false).await;
     }
 }
 
@@ -227,21 +225,16 @@ async fn nobody_outlives_the_command() {
         );
         let done = world.sh(&ghost).await;
         assert_eq!((done.end, done.stdout.text()), (End::Exited(0), "left\n".into()), "{done:?}");
-        assert!(gone(&word).await, "{:?}", world.containment);
+        until_alive(&word, false).await;
         // Nor one who stops waiting for it.
         let copy = world.sandbox.copy(world.project.dir.path()).await.unwrap();
         let words = ["perl", "-e", "print qq(up\\n); sleep 1000", &word].map(OsString::from);
         let run = world.sandbox.run(&copy, &words);
-        let started = async {
-            while alive(&word) == 0 {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
         tokio::select! {
             done = run => panic!("{done:?}"),
-            () = started => {}
+            () = until_alive(&word, true) => {}
         }
-        assert!(gone(&word).await, "{:?}", world.containment);
+        until_alive(&word, false).await;
     }
 }
 

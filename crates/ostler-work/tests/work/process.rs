@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ostler_testkit::wait::until_gone;
 use ostler_work::process::{Bounds, Excess, Finished, Stopped, run_here};
 use ostler_work::{End, Keep};
 
@@ -21,12 +22,7 @@ fn shell(script: &str, bounds: Bounds, until_closed: Option<&PipeReader>) -> Fin
 }
 
 fn await_end(pid: &str) {
-    let pid: u32 = pid.parse().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while ostler_hold::Identity::of(pid).is_some() {
-        assert!(Instant::now() < deadline, "{pid} is there");
-        std::thread::yield_now();
-    }
+    until_gone("the process is gone", pid.parse().unwrap());
 }
 
 /// Runs a script that writes the ids of its processes to a pipe, and calls it off once they are all there.

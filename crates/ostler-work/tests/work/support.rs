@@ -109,3 +109,8 @@ pub(crate) fn shown(changes: &Changes) -> String {
         .collect::<Vec<_>>()
         .join(" ")
 }
+
+/// Waits on a thread of its own, while tasks go on.
+pub(crate) async fn waiting<T: Send + 'static>(wait: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(wait).await.unwrap()
+}
