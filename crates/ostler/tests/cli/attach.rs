@@ -9,11 +9,7 @@ use crate::support::{TestHome, is_running, ostler, pid, until};
 
 /// Opens `ostler attach` to a session of `home` in a terminal of this size, as session `name` of `desk`.
 fn view(desk: &TestHome, home: &TestHome, name: &str, size: &str, args: &[&str]) -> Value {
-    let at_home = format!("OSTLER_HOME={}", home.path().display());
-    let program = ostler().to_str().unwrap();
-    let start =
-        ["start", program, "--name", name, "--size", size, "--env", &at_home, "--json", "--", "attach"];
-    desk.json([&start[..], args].concat())
+    desk.at_desk(name, size, home, &[&["attach"], args].concat())
 }
 
 fn size(home: &TestHome, name: &str) -> (u64, u64) {

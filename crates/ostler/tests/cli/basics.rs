@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{TestHome, is_running, pid, until};
+use crate::support::{TestHome, is_running, pid, until, until_file};
 
 #[test]
 fn a_session_from_start_to_stop() {
@@ -72,7 +72,9 @@ fn a_message_from_standard_input_arrives_byte_for_byte() {
         .unwrap();
     child.stdin.take().unwrap().write_all(&body).unwrap();
     assert!(child.wait().unwrap().success());
-    until("all bytes arrived", || (std::fs::metadata(&sink).ok()?.len() == 200_000).then_some(()));
+    until_file(&sink, "all bytes arrived", || {
+        (std::fs::metadata(&sink).ok()?.len() == 200_000).then_some(())
+    });
     assert_eq!(std::fs::read(&sink).unwrap(), body);
 }
 

@@ -2,14 +2,13 @@
 
 use serde_json::Value;
 
-use crate::agent_lab::Lab;
 use crate::support::TestHome;
 
 #[test]
 fn a_prompt_arrives_once_and_the_proof_is_told() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    let sent = lab.deliver("a", "please look around", &["--id", "m1", "--from", "boss"]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    let sent = home.deliver("a", "please look around", &["--id", "m1", "--from", "boss"]);
     let field = |name: &str| sent[name].clone();
     assert_eq!(
         (field("id"), field("session"), field("state")),
@@ -25,12 +24,12 @@ fn a_prompt_arrives_once_and_the_proof_is_told() {
     for part in ["ledger: every byte is in the terminal", "screen: the composer shows it", "emptied"] {
         assert!(evidence.contains(part), "{part} is not in {evidence}");
     }
-    assert_eq!(lab.taken("a"), ["please look around"]);
+    assert_eq!(home.taken("a"), ["please look around"]);
     // A second one, for people: one line that says how far it got and by what.
-    let told = lab.run(&["send", "a", "and again", "--id", "m2"]).ok();
+    let told = home.run(&["send", "a", "and again", "--id", "m2"]).ok();
     assert!(told.starts_with("m2 submitted (screen: the composer was emptied"), "{told}");
-    assert_eq!(lab.taken("a"), ["please look around", "and again"]);
-    let events = lab.home.ok(["events", "a", "--json"]);
+    assert_eq!(home.taken("a"), ["please look around", "and again"]);
+    let events = home.ok(["events", "a", "--json"]);
     for event in ["injection.attempted", "message.seen", "message.submitted", "injection.succeeded"] {
         assert_eq!(events.matches(&format!("\"{event}\"")).count(), 2, "{event}: {events}");
     }
@@ -38,44 +37,44 @@ fn a_prompt_arrives_once_and_the_proof_is_told() {
 
 #[test]
 fn less_proof_can_be_asked_for() {
-    let lab = Lab::new();
-    lab.start("a", &["--ready-after", "2500"]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &["--ready-after", "2500"]);
     for (level, least) in [("queued", 0), ("written", 1), ("seen", 2)] {
-        let sent = lab.deliver("a", &format!("as far as {level}"), &["--wait", level]);
+        let sent = home.deliver("a", &format!("as far as {level}"), &["--wait", level]);
         let levels = ["queued", "written", "seen", "submitted"];
         let got = levels.iter().position(|name| sent["proof"] == *name).unwrap();
         assert!(got >= least, "{sent}");
     }
-    lab.await_log("a", "submitted", 3);
-    assert_eq!(lab.taken("a"), ["as far as queued", "as far as written", "as far as seen"]);
+    home.await_log("a", "submitted", 3);
+    assert_eq!(home.taken("a"), ["as far as queued", "as far as written", "as far as seen"]);
 }
 
 #[test]
 fn what_makes_no_sense_is_refused_before_anything_is_typed() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    lab.run(&["send", "a", ""]).fails(2, &["nothing to send"]);
-    lab.send("a", "\u{1b}\r\n \u{7}", &[]).fails(2, &["nothing is left", "--raw"]);
-    lab.begin_send("a", b"caf\xe9", &[]).finish().fails(2, &["not valid UTF-8"]);
-    lab.run(&["send", "a", "x", "--raw", "--wait", "seen"]).fails(2, &["no more can be proven"]);
-    lab.run(&["send", "a", "x", "--mode", "sometimes"]).fails(2, &["sometimes"]);
-    lab.run(&["send", "nobody", "x"]).fails(1, &["nobody"]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    home.run(&["send", "a", ""]).fails(2, &["nothing to send"]);
+    home.send("a", "\u{1b}\r\n \u{7}", &[]).fails(2, &["nothing is left", "--raw"]);
+    home.begin_send("a", b"caf\xe9", &[]).finish().fails(2, &["not valid UTF-8"]);
+    home.run(&["send", "a", "x", "--raw", "--wait", "seen"]).fails(2, &["no more can be proven"]);
+    home.run(&["send", "a", "x", "--mode", "sometimes"]).fails(2, &["sometimes"]);
+    home.run(&["send", "nobody", "x"]).fails(1, &["nobody"]);
     let long = "x".repeat(129);
     for id in ["", "two words", "\u{1b}]52;c;eA\u{7}", "one\ntwo", &long] {
-        lab.run(&["send", "a", "x", "--id", id]).fails(2, &["cannot be the id", "without blanks"]);
+        home.run(&["send", "a", "x", "--id", id]).fails(2, &["cannot be the id", "without blanks"]);
     }
-    lab.home.start_sh("plain", "read x");
-    lab.run(&["send", "plain", "x", "--mode", "interrupt"])
+    home.start_sh("plain", "read x");
+    home.run(&["send", "plain", "x", "--mode", "interrupt"])
         .fails(2, &["how to interrupt", "input.interrupt"]);
-    assert_eq!(lab.home.json(["messages", "list", "--all", "--json"]), Value::Array(Vec::new()));
-    lab.wait("a", "idle");
-    assert_eq!(lab.count("a", "bytes"), 0);
+    assert_eq!(home.json(["messages", "list", "--all", "--json"]), Value::Array(Vec::new()));
+    home.wait("a", "idle");
+    assert_eq!(home.count("a", "bytes"), 0);
 }
 
 #[test]
 fn any_text_arrives_as_one_prompt_and_whole() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
     let table: [(&str, &str); 10] = [
         ("one\n\n  two\n\tthree\nfour", "one\n\n  two\n\tthree\nfour"),
         ("ends with blanks  \n\n", "ends with blanks"),
@@ -90,33 +89,33 @@ fn any_text_arrives_as_one_prompt_and_whole() {
     ];
     for (index, (text, _)) in table.iter().enumerate() {
         let id = format!("m{index}");
-        let sent = lab.send("a", text, &["--id", &id, "--timeout", "60"]);
+        let sent = home.send("a", text, &["--id", &id, "--timeout", "60"]);
         assert_eq!(sent.code, 0, "{text:?}: {sent:?}");
     }
     let expected: Vec<&str> = table.iter().map(|(_, expected)| *expected).collect();
-    assert_eq!(lab.taken("a"), expected);
+    assert_eq!(home.taken("a"), expected);
 }
 
 #[test]
 fn a_long_text_and_a_wide_one_arrive_whole() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    lab.home.ok(["start", "true", "--name", "warm"]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    home.ok(["start", "true", "--name", "warm"]);
     let lines: Vec<String> = (0..120).map(|line| format!("{line} of a long text, word by word")).collect();
     let texts = [lines.join("\n"), "wide ".repeat(4_000).trim_end().to_owned(), "x".repeat(9_000)];
     for text in &texts {
-        let sent = lab.send("a", text, &["--timeout", "60"]);
+        let sent = home.send("a", text, &["--timeout", "60"]);
         assert_eq!(sent.code, 0, "{}: {}", text.len(), sent.err);
     }
-    assert!(lab.taken("a") == texts, "{:?}", lab.taken("a").iter().map(String::len).collect::<Vec<_>>());
+    assert!(home.taken("a") == texts, "{:?}", home.taken("a").iter().map(String::len).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_time_that_is_over_says_why_and_shows_the_screen() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    lab.deliver("a", "!work 6s first", &[]);
-    let told = lab.send("a", "second", &["--timeout", "1", "--id", "m2"]).fails(
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    home.deliver("a", "!work 6s first", &[]);
+    let told = home.send("a", "second", &["--timeout", "1", "--id", "m2"]).fails(
         4,
         &[
             "the message is queued, not yet submitted: the agent is working",
@@ -127,26 +126,26 @@ fn a_time_that_is_over_says_why_and_shows_the_screen() {
         ],
     );
     assert!(!told.contains("panicked"), "{told}");
-    assert_eq!(lab.taken("a").len(), 1, "it is not typed before its time");
+    assert_eq!(home.taken("a").len(), 1, "it is not typed before its time");
     // The same id asks for the same message.
-    lab.deliver("a", "second", &["--id", "m2"]);
-    assert_eq!(lab.taken("a"), ["!work 6s first", "second"]);
+    home.deliver("a", "second", &["--id", "m2"]);
+    assert_eq!(home.taken("a"), ["!work 6s first", "second"]);
     let turns: Vec<Value> =
-        lab.log("a").into_iter().filter(|record| record["event"] == "submitted").collect();
+        home.log("a").into_iter().filter(|record| record["event"] == "submitted").collect();
     assert_eq!(turns[1]["queued"], false, "it came after the turn");
 }
 
 #[test]
 fn a_program_that_ends_is_told_with_its_last_screen() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    lab.deliver("a", "!work 4s !exit 3", &[]);
-    lab.send("a", "never", &["--timeout", "60"]).fails(
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    home.deliver("a", "!work 4s !exit 3", &[]);
+    home.send("a", "never", &["--timeout", "60"]).fails(
         1,
         &["the message was not delivered: the program has ended", "the session is exited", "Working…"],
     );
-    lab.send("a", "too late", &[]).fails(1, &["has ended", "ostler resume a"]);
-    assert_eq!(lab.taken("a"), ["!work 4s !exit 3"]);
+    home.send("a", "too late", &[]).fails(1, &["has ended", "ostler resume a"]);
+    assert_eq!(home.taken("a"), ["!work 4s !exit 3"]);
 }
 
 #[test]
@@ -163,11 +162,11 @@ fn any_program_that_reads_lines_gets_them() {
 
 #[test]
 fn control_characters_are_left_out_and_that_is_told() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    let sent = lab.send("a", "a\u{1b}[31mb\u{7}\r\nc\td", &[]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    let sent = home.send("a", "a\u{1b}[31mb\u{7}\r\nc\td", &[]);
     assert!(sent.err.contains("control characters (2)"), "{sent:?}");
     sent.ok();
-    assert_eq!(lab.taken("a"), ["a[31mb\nc\td"]);
-    assert_eq!(lab.send("a", "plain", &[]).err, "");
+    assert_eq!(home.taken("a"), ["a[31mb\nc\td"]);
+    assert_eq!(home.send("a", "plain", &[]).err, "");
 }

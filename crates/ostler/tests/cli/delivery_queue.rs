@@ -6,70 +6,69 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::agent_lab::Lab;
 use crate::support::{TestHome, ostler, pid, until};
 
 /// An agent that is busy for a while, with nothing else to do.
-fn busy(lab: &Lab, seconds: u32) {
-    lab.start("a", &[]);
-    lab.deliver("a", &format!("!work {seconds}s"), &[]);
+fn busy(home: &TestHome, seconds: u32) {
+    home.start("a", &[]);
+    home.deliver("a", &format!("!work {seconds}s"), &[]);
 }
 
 #[test]
 fn the_urgent_goes_first_and_the_rest_in_its_order() {
-    let lab = Lab::new();
-    busy(&lab, 5);
+    let home = TestHome::with_stand_in();
+    busy(&home, 5);
     for (text, priority) in
         [("low", "low"), ("one", "normal"), ("start", "startup"), ("two", "normal"), ("begin", "startup")]
     {
-        lab.send("a", text, &["--priority", priority, "--wait", "queued"]).ok();
+        home.send("a", text, &["--priority", priority, "--wait", "queued"]).ok();
     }
-    lab.await_log("a", "submitted", 6);
-    assert_eq!(lab.taken("a")[1..], ["start", "begin", "one", "two", "low"]);
+    home.await_log("a", "submitted", 6);
+    assert_eq!(home.taken("a")[1..], ["start", "begin", "one", "two", "low"]);
 }
 
 #[test]
 fn what_comes_too_late_is_taken_back() {
-    let lab = Lab::new();
-    busy(&lab, 6);
+    let home = TestHome::with_stand_in();
+    busy(&home, 6);
     let begun = std::time::Instant::now();
-    lab.send("a", "fresh news", &["--expires", "1", "--id", "m1"])
+    home.send("a", "fresh news", &["--expires", "1", "--id", "m1"])
         .fails(1, &["was not delivered: it was not typed in time"]);
     assert!(begun.elapsed().as_secs_f32() >= 1.0);
-    assert_eq!(lab.message("a", "m1")["state"], "failed");
-    lab.deliver("a", "in time", &["--expires", "60"]);
-    assert_eq!(lab.taken("a")[1..], ["in time"]);
+    assert_eq!(home.message("a", "m1")["state"], "failed");
+    home.deliver("a", "in time", &["--expires", "60"]);
+    assert_eq!(home.taken("a")[1..], ["in time"]);
 }
 
 #[test]
 fn one_id_is_one_message() {
-    let lab = Lab::new();
-    busy(&lab, 3);
+    let home = TestHome::with_stand_in();
+    busy(&home, 3);
     let same: Vec<_> =
-        (0..5).map(|_| lab.begin_send("a", b"once", &["--id", "k", "--timeout", "60"])).collect();
+        (0..5).map(|_| home.begin_send("a", b"once", &["--id", "k", "--timeout", "60"])).collect();
     for sending in same {
         sending.finish().ok();
     }
-    lab.deliver("a", "once", &["--id", "k"]);
-    lab.send("a", "twice", &["--id", "k"]).fails(1, &["was sent before with another body", "another --id"]);
-    assert_eq!(lab.taken("a")[1..], ["once"]);
+    home.deliver("a", "once", &["--id", "k"]);
+    home.send("a", "twice", &["--id", "k"]).fails(1, &["was sent before with another body", "another --id"]);
+    assert_eq!(home.taken("a")[1..], ["once"]);
     // The id is the session's own.
-    lab.start("b", &[]);
-    lab.run(&["send", "b", "elsewhere", "--id", "k", "--timeout", "60"]).ok();
+    home.start("b", &[]);
+    home.run(&["send", "b", "elsewhere", "--id", "k", "--timeout", "60"]).ok();
 }
 
 #[test]
 fn many_senders_at_once_never_mix() {
-    let lab = Lab::new();
-    lab.start("a", &["--word-pace", "1"]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &["--word-pace", "1"]);
     let texts: Vec<String> =
         (0..12).map(|n| format!("sender {n} says\n{}", format!("word{n} ").repeat(30).trim_end())).collect();
     let sending: Vec<_> =
-        texts.iter().map(|text| lab.begin_send("a", text.as_bytes(), &["--timeout", "120"])).collect();
+        texts.iter().map(|text| home.begin_send("a", text.as_bytes(), &["--timeout", "120"])).collect();
     for sending in sending {
         sending.finish().ok();
     }
-    let (mut taken, mut expected) = (lab.taken("a"), texts);
+    let (mut taken, mut expected) = (home.taken("a"), texts);
     taken.sort();
     expected.sort();
     assert_eq!(taken, expected);
@@ -98,135 +97,136 @@ fn signal(pid: u32, name: &str) {
 
 #[test]
 fn a_prompt_waits_until_raw_bytes_are_typed_whole_and_once() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    lab.wait("a", "idle");
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    home.wait("a", "idle");
     // More than the terminal takes while nobody reads it; the agent empties its composer for each byte.
     let bytes = vec![0x15; 300_000];
-    let stopped = Stopped::new(pid(&lab.home.status("a")["pid"]));
-    let raw = lab.begin_send("a", &bytes, &["--raw", "--timeout", "60"]);
+    let stopped = Stopped::new(pid(&home.status("a")["pid"]));
+    let raw = home.begin_send("a", &bytes, &["--raw", "--timeout", "60"]);
     until("the terminal is full", || {
-        lab.home.status("a")["terminal"]["pending"].as_u64().filter(|pending| *pending > 0)
+        home.status("a")["terminal"]["pending"].as_u64().filter(|pending| *pending > 0)
     });
-    lab.send("a", "hi", &["--id", "m1", "--wait", "queued"]).ok();
+    home.send("a", "hi", &["--id", "m1", "--wait", "queued"]).ok();
     // The terminal was looked at since: a prompt that did not wait would be typed by now.
-    lab.home.status("a");
-    lab.home.status("a");
-    assert_eq!(lab.message("a", "m1")["attempts"], 0);
+    home.status("a");
+    home.status("a");
+    assert_eq!(home.message("a", "m1")["attempts"], 0);
     drop(stopped);
     raw.finish().ok();
-    assert_eq!(lab.await_message("a", "m1", "delivered")["attempts"], 1);
-    assert_eq!(lab.taken("a"), ["hi"]);
-    lab.deliver("a", "and on", &[]);
-    let log = lab.log("a");
+    assert_eq!(home.await_message("a", "m1", "delivered")["attempts"], 1);
+    assert_eq!(home.taken("a"), ["hi"]);
+    home.deliver("a", "and on", &[]);
+    let log = home.log("a");
     let typed = log.iter().filter_map(|record| record["escaped"].as_str());
     assert_eq!(typed.map(|text| text.matches("\\x15").count()).sum::<usize>(), bytes.len());
 }
 
 #[test]
 fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
-    let lab = Lab::new();
-    busy(&lab, 8);
-    lab.send("a", "perhaps", &["--id", "m1", "--wait", "queued"]).ok();
-    lab.send("a", "surely", &["--id", "m2", "--wait", "queued"]).ok();
-    let listed = lab.home.json(["messages", "list", "a", "--json"]);
+    let home = TestHome::with_stand_in();
+    busy(&home, 8);
+    home.send("a", "perhaps", &["--id", "m1", "--wait", "queued"]).ok();
+    home.send("a", "surely", &["--id", "m2", "--wait", "queued"]).ok();
+    let listed = home.json(["messages", "list", "a", "--json"]);
     let ids: Vec<&Value> = listed.as_array().unwrap().iter().map(|message| &message["id"]).collect();
     assert_eq!(ids, ["m1", "m2"]);
     assert_eq!(listed[0]["waits_for"], "the agent is working", "{listed}");
-    lab.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is queued", "given up"]);
-    let dropped: Value = serde_json::from_str(&lab.run(&["messages", "drop", "m1", "--json"]).ok()).unwrap();
+    home.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is queued", "given up"]);
+    let dropped: Value = serde_json::from_str(&home.run(&["messages", "drop", "m1", "--json"]).ok()).unwrap();
     assert_eq!(
         (&dropped["state"], &dropped["failure"]),
         (&"failed".into(), &"it was dropped on request".into())
     );
-    lab.run(&["messages", "drop", "m9"]).fails(1, &["there is no message \"m9\"", "ostler messages list"]);
-    lab.await_log("a", "submitted", 2);
-    lab.await_message("a", "m2", "delivered");
-    assert_eq!(lab.taken("a")[1..], ["surely"]);
-    assert_eq!(lab.run(&["messages", "list", "a"]).ok(), "there are no messages under way or given up\n");
-    let listed = lab.run(&["messages", "list", "a", "--all"]).ok();
+    home.run(&["messages", "drop", "m9"]).fails(1, &["there is no message \"m9\"", "ostler messages list"]);
+    home.await_log("a", "submitted", 2);
+    home.await_message("a", "m2", "delivered");
+    assert_eq!(home.taken("a")[1..], ["surely"]);
+    assert_eq!(home.run(&["messages", "list", "a"]).ok(), "there are no messages under way or given up\n");
+    let listed = home.run(&["messages", "list", "a", "--all"]).ok();
     assert!(listed.contains("dropped on request") && listed.contains("m2"), "{listed}");
-    lab.run(&["messages", "retry", "m1"]).ok();
-    lab.await_message("a", "m1", "delivered");
-    assert_eq!(lab.taken("a")[1..], ["surely", "perhaps"]);
-    lab.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is delivered"]);
-    lab.run(&["messages", "drop", "m1"]).fails(1, &["\"m1\" is delivered"]);
+    home.run(&["messages", "retry", "m1"]).ok();
+    home.await_message("a", "m1", "delivered");
+    assert_eq!(home.taken("a")[1..], ["surely", "perhaps"]);
+    home.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is delivered"]);
+    home.run(&["messages", "drop", "m1"]).fails(1, &["\"m1\" is delivered"]);
 }
 
 #[test]
 fn what_is_taken_back_has_not_failed_and_was_never_asked() {
-    let lab = Lab::new();
-    busy(&lab, 30);
-    lab.send("a", "delete everything", &["--id", "m1", "--wait", "queued"]).ok();
-    lab.run(&["messages", "drop", "m1"]).ok();
-    let counts = lab.home.json(["metrics", "--json"])["deliveries"].clone();
+    let home = TestHome::with_stand_in();
+    busy(&home, 30);
+    home.send("a", "delete everything", &["--id", "m1", "--wait", "queued"]).ok();
+    home.run(&["messages", "drop", "m1"]).ok();
+    let counts = home.json(["metrics", "--json"])["deliveries"].clone();
     assert_eq!((&counts["sent"], &counts["failed"]), (&2.into(), &0.into()), "{counts}");
-    assert!(!lab.home.ok(["events", "a"]).contains("injection.failed"));
-    assert!(!lab.home.ok(["status", "a"]).contains("failed"));
-    lab.run(&["stop", "a"]).ok();
-    let known = lab.run(&["context", "show"]).ok();
+    assert!(!home.ok(["events", "a"]).contains("injection.failed"));
+    assert!(!home.ok(["status", "a"]).contains("failed"));
+    home.run(&["stop", "a"]).ok();
+    let known = home.run(&["context", "show"]).ok();
     assert!(known.contains("Asked: !work 30s") && !known.contains("delete"), "{known}");
 }
 
 #[test]
 fn what_cannot_be_confirmed_is_not_waited_for() {
-    let lab = Lab::new();
-    lab.start("a", &[]);
-    lab.deliver("a", "hello", &["--id", "m1"]);
-    lab.send("a", "hello", &["--id", "m1", "--wait", "acknowledged"]).fails(1, &["was not asked to confirm"]);
-    lab.send("a", "hello", &["--id", "m1", "--raw"]).fails(1, &["sent before", "in another way"]);
-    lab.home.ok(["send", "a", "--raw", "x", "--id", "r1"]);
-    lab.run(&["ack", "r1"]).fails(1, &["raw bytes"]);
-    lab.run(&["ack", "m1"]).ok();
-    let counts = lab.home.json(["metrics", "--json"])["deliveries"].clone();
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    home.deliver("a", "hello", &["--id", "m1"]);
+    home.send("a", "hello", &["--id", "m1", "--wait", "acknowledged"])
+        .fails(1, &["was not asked to confirm"]);
+    home.send("a", "hello", &["--id", "m1", "--raw"]).fails(1, &["sent before", "in another way"]);
+    home.ok(["send", "a", "--raw", "x", "--id", "r1"]);
+    home.run(&["ack", "r1"]).fails(1, &["raw bytes"]);
+    home.run(&["ack", "m1"]).ok();
+    let counts = home.json(["metrics", "--json"])["deliveries"].clone();
     assert_eq!((&counts["ack_wanted"], &counts["acknowledged"]), (&0.into(), &0.into()), "{counts}");
 }
 
 #[test]
 fn a_message_that_needs_no_composer_does_not_wait_behind_one_that_does() {
-    let lab = Lab::new();
-    lab.write_settings("[detector]\nstartup_deadline_ms = 1000\n");
-    lab.start_with("a", &["--no-wait", "--size", "10x5"], &[]).ok();
-    lab.send("a", "with care", &["--id", "m1", "--timeout", "4"]).fails(4, &["composer was never seen"]);
-    lab.send("a", "now", &["--id", "m2", "--mode", "now", "--wait", "written", "--timeout", "60"]).ok();
-    assert_eq!(lab.message("a", "m1")["proof"], "queued");
+    let home = TestHome::with_stand_in();
+    home.write_settings("[detector]\nstartup_deadline_ms = 1000\n");
+    home.start_with("a", &["--no-wait", "--size", "10x5"], &[]).ok();
+    home.send("a", "with care", &["--id", "m1", "--timeout", "4"]).fails(4, &["composer was never seen"]);
+    home.send("a", "now", &["--id", "m2", "--mode", "now", "--wait", "written", "--timeout", "60"]).ok();
+    assert_eq!(home.message("a", "m1")["proof"], "queued");
 }
 
 #[test]
 fn what_was_given_up_is_listed_until_it_is_dropped_also_when_its_agent_has_ended() {
-    let lab = Lab::new();
-    busy(&lab, 8);
-    lab.send("a", "too late", &["--id", "m1", "--expires", "0"]).fails(1, &["not typed in time"]);
-    lab.send("a", "too late as well", &["--id", "m2", "--expires", "0"]).fails(1, &["not typed in time"]);
-    assert_eq!(lab.run(&["messages", "list"]).ok().lines().count(), 2);
-    lab.run(&["messages", "drop", "m1"]).ok();
-    lab.run(&["messages", "drop", "m1"]).ok();
-    lab.run(&["stop", "a"]).ok();
-    let listed = lab.run(&["messages", "list"]).ok();
+    let home = TestHome::with_stand_in();
+    busy(&home, 8);
+    home.send("a", "too late", &["--id", "m1", "--expires", "0"]).fails(1, &["not typed in time"]);
+    home.send("a", "too late as well", &["--id", "m2", "--expires", "0"]).fails(1, &["not typed in time"]);
+    assert_eq!(home.run(&["messages", "list"]).ok().lines().count(), 2);
+    home.run(&["messages", "drop", "m1"]).ok();
+    home.run(&["messages", "drop", "m1"]).ok();
+    home.run(&["stop", "a"]).ok();
+    let listed = home.run(&["messages", "list"]).ok();
     assert!(listed.contains("m2") && !listed.contains("m1"), "{listed}");
-    lab.run(&["messages", "drop", "m2"]).ok();
-    assert_eq!(lab.run(&["messages", "list", "--json"]).ok().trim(), "[]");
-    assert_eq!(lab.home.ok(["events", "a"]).matches("message.dropped").count(), 2);
+    home.run(&["messages", "drop", "m2"]).ok();
+    assert_eq!(home.run(&["messages", "list", "--json"]).ok().trim(), "[]");
+    assert_eq!(home.ok(["events", "a"]).matches("message.dropped").count(), 2);
 }
 
 #[test]
 fn text_that_was_given_up_in_the_composer_is_cleared_for_the_next_and_for_itself() {
-    let lab = Lab::new();
+    let home = TestHome::with_stand_in();
     // As many as are pressed for one text, and not one more.
     let sending = ["a", "b"].map(|name| {
-        lab.start(name, &["--swallow-enter", "12"]);
-        lab.begin_send(name, b"hard to submit", &["--id", "m1", "--timeout", "150"])
+        home.start(name, &["--swallow-enter", "12"]);
+        home.begin_send(name, b"hard to submit", &["--id", "m1", "--timeout", "150"])
     });
     for sent in sending {
         sent.finish().fails(1, &["Enter does not submit it"]);
     }
     // By a daemon that has only read of it.
-    lab.home.kill_daemon();
-    lab.deliver("a", "another matter", &[]);
-    assert_eq!(lab.taken("a"), ["another matter"]);
-    lab.run(&["messages", "retry", "m1", "--session", "b"]).ok();
-    lab.await_message("b", "m1", "delivered");
-    assert_eq!(lab.taken("b"), ["hard to submit"]);
+    home.kill_daemon();
+    home.deliver("a", "another matter", &[]);
+    assert_eq!(home.taken("a"), ["another matter"]);
+    home.run(&["messages", "retry", "m1", "--session", "b"]).ok();
+    home.await_message("b", "m1", "delivered");
+    assert_eq!(home.taken("b"), ["hard to submit"]);
 }
 
 #[test]
@@ -261,37 +261,37 @@ fn the_agent_confirms_from_inside_its_session() {
 #[test]
 fn the_echo_of_a_prompt_confirms_nothing() {
     for conversation in ["", "[conversation]\nprompt = '^> '\nreply = '^● '\n"] {
-        let lab = Lab::with(conversation);
-        lab.start("a", &["--reply", "Not yet."]);
-        lab.deliver("a", "look around, then reply\nACK: m1", &["--id", "m1", "--ack"]);
-        lab.await_log("a", "done", 1);
-        lab.wait("a", "idle");
-        assert!(lab.home.screen("a").contains("ACK: m1"), "{}", lab.home.screen("a"));
-        assert_eq!(lab.message("a", "m1")["proof"], "submitted", "{conversation}");
+        let home = TestHome::with_stand_in_and(conversation);
+        home.start("a", &["--reply", "Not yet."]);
+        home.deliver("a", "look around, then reply\nACK: m1", &["--id", "m1", "--ack"]);
+        home.await_log("a", "done", 1);
+        home.wait("a", "idle");
+        assert!(home.screen("a").contains("ACK: m1"), "{}", home.screen("a"));
+        assert_eq!(home.message("a", "m1")["proof"], "submitted", "{conversation}");
         // The agent's own word counts, where it can be told from others'.
-        lab.deliver("a", "!say ACK: m2", &["--id", "m2", "--wait", "acknowledged"]);
+        home.deliver("a", "!say ACK: m2", &["--id", "m2", "--wait", "acknowledged"]);
     }
 }
 
 #[test]
 fn a_message_that_was_not_typed_cannot_be_confirmed() {
-    let lab = Lab::new();
-    busy(&lab, 60);
-    lab.send("a", "later", &["--id", "m1", "--wait", "queued", "--ack"]).ok();
-    lab.run(&["ack", "m1"]).fails(1, &["was not typed yet"]);
-    assert_eq!(lab.message("a", "m1")["proof"], "queued");
+    let home = TestHome::with_stand_in();
+    busy(&home, 60);
+    home.send("a", "later", &["--id", "m1", "--wait", "queued", "--ack"]).ok();
+    home.run(&["ack", "m1"]).fails(1, &["was not typed yet"]);
+    assert_eq!(home.message("a", "m1")["proof"], "queued");
 }
 
 #[test]
 fn a_long_message_goes_by_file() {
-    let lab = Lab::with("[timing]\nstartup_confirm_ms = 1000\n");
-    let preset = crate::agent_lab::PRESET.replace("clear = ", "paste_limit = 300\nclear = ");
-    lab.write_preset(&preset);
-    lab.start("a", &[]);
+    let home = TestHome::with_stand_in_and("[timing]\nstartup_confirm_ms = 1000\n");
+    let preset = crate::stand_in::PRESET.replace("clear = ", "paste_limit = 300\nclear = ");
+    home.write_preset(&preset);
+    home.start("a", &[]);
     let long = "a long story ".repeat(60).trim_end().to_owned();
-    let sent = lab.deliver("a", &long, &["--id", "m/1"]);
+    let sent = home.deliver("a", &long, &["--id", "m/1"]);
     assert_eq!((&sent["proof"], &sent["bytes"]), (&"submitted".into(), &long.len().into()));
-    let taken = lab.taken("a");
+    let taken = home.taken("a");
     assert_eq!(taken.len(), 1);
     let file = taken[0].strip_prefix("Read the file ").unwrap().split(" and do").next().unwrap();
     assert!(file.contains("/messages/m_1.") && taken[0].contains(&long.len().to_string()), "{taken:?}");
@@ -303,43 +303,43 @@ fn a_long_message_goes_by_file() {
         assert!(line.as_str().unwrap().ends_with(&named), "{line}");
     }
     assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
-    lab.deliver("a", "a short one", &[]);
-    assert_eq!(lab.taken("a")[1], "a short one");
+    home.deliver("a", "a short one", &[]);
+    assert_eq!(home.taken("a")[1], "a short one");
 }
 
 #[test]
 fn a_long_message_whose_file_cannot_be_written_is_not_typed() {
-    let lab = Lab::new();
-    lab.write_preset(&crate::agent_lab::PRESET.replace("clear = ", "paste_limit = 300\nclear = "));
-    lab.start("a", &[]);
-    lab.wait("a", "idle");
-    let dir = lab.home.status("a")["dir"].as_str().unwrap().to_owned();
+    let home = TestHome::with_stand_in();
+    home.write_preset(&crate::stand_in::PRESET.replace("clear = ", "paste_limit = 300\nclear = "));
+    home.start("a", &[]);
+    home.wait("a", "idle");
+    let dir = home.status("a")["dir"].as_str().unwrap().to_owned();
     fs::write(format!("{dir}/messages"), "in the way").unwrap();
     let long = "a long story\n".repeat(60);
-    lab.send("a", &long, &["--id", "m1", "--timeout", "60"])
+    home.send("a", &long, &["--id", "m1", "--timeout", "60"])
         .fails(1, &["it has to go by file, and the file cannot be written"]);
-    assert_eq!(lab.count("a", "bytes"), 0);
+    assert_eq!(home.count("a", "bytes"), 0);
     // What was in the way is gone, and what was given up can be tried again.
     fs::remove_file(format!("{dir}/messages")).unwrap();
-    lab.run(&["messages", "retry", "m1"]).ok();
-    lab.await_message("a", "m1", "delivered");
-    assert!(lab.taken("a")[0].starts_with("Read the file "), "{:?}", lab.taken("a"));
+    home.run(&["messages", "retry", "m1"]).ok();
+    home.await_message("a", "m1", "delivered");
+    assert!(home.taken("a")[0].starts_with("Read the file "), "{:?}", home.taken("a"));
 }
 
 #[test]
 fn what_became_of_messages_is_counted() {
-    let lab = Lab::new();
-    lab.start("a", &["--swallow-early", "6000"]);
-    lab.deliver("a", "typed twice", &[]);
-    lab.deliver("a", "typed once", &["--id", "m2", "--ack"]);
-    lab.run(&["ack", "m2"]).ok();
-    lab.deliver("a", "!work 60s", &[]);
-    lab.send("a", "late", &["--expires", "0"]).fails(1, &["not typed in time"]);
+    let home = TestHome::with_stand_in();
+    home.start("a", &["--swallow-early", "6000"]);
+    home.deliver("a", "typed twice", &[]);
+    home.deliver("a", "typed once", &["--id", "m2", "--ack"]);
+    home.run(&["ack", "m2"]).ok();
+    home.deliver("a", "!work 60s", &[]);
+    home.send("a", "late", &["--expires", "0"]).fails(1, &["not typed in time"]);
     // What is taken back is sent, and neither taken nor failed.
-    lab.send("a", "dropped", &["--id", "m3", "--wait", "queued"]).ok();
-    lab.run(&["messages", "drop", "m3"]).ok();
-    lab.send("a", "waits", &["--wait", "queued"]).ok();
-    let metrics = lab.home.json(["metrics", "--json"]);
+    home.send("a", "dropped", &["--id", "m3", "--wait", "queued"]).ok();
+    home.run(&["messages", "drop", "m3"]).ok();
+    home.send("a", "waits", &["--wait", "queued"]).ok();
+    let metrics = home.json(["metrics", "--json"]);
     let count = |name: &str| metrics["deliveries"][name].as_u64().unwrap();
     for (name, expected) in [
         ("sent", 6),
@@ -356,12 +356,12 @@ fn what_became_of_messages_is_counted() {
         assert_eq!(count(name), expected, "{name}: {metrics}");
     }
     assert!(count("attempts") >= 4 && count("elapsed_ms") > 0, "{metrics}");
-    let status = lab.home.ok(["status", "a"]);
+    let status = home.ok(["status", "a"]);
     assert!(
         status.contains("3 of 6 taken, 2 at the first try, 1 confirmed, 1 waiting, 1 failed\n"),
         "{status}"
     );
-    let text = lab.home.ok(["metrics"]);
+    let text = home.ok(["metrics"]);
     for line in [
         "ostler_messages_sent_total 6",
         "ostler_injections_succeeded_total 3",

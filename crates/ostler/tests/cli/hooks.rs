@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Done, TestHome, ostler, until};
+use crate::support::{Done, TestHome, ostler, until, until_file};
 
 /// An agent that is nobody's.
 const PRESET: &str = r#"
@@ -34,38 +34,28 @@ Stop = { fact = "turn_ended" }
 PreToolUse = { fact = "tool_started", matcher = "*" }
 "#;
 
-/// A home with the agent, and a user whose settings are in the scratch directory.
-struct Lab {
-    home: TestHome,
+/// A home with the agent, which its user has used.
+fn home_with_tester() -> TestHome {
+    let home = TestHome::new();
+    home.write_preset_of("tester", PRESET);
+    fs::create_dir_all(home.settings().parent().unwrap()).unwrap();
+    home
 }
 
-impl Lab {
-    fn new() -> Self {
-        let lab = Self { home: TestHome::new() };
-        let agents = lab.home.path().join("config/agents");
-        fs::create_dir_all(&agents).unwrap();
-        fs::set_permissions(lab.home.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        fs::write(agents.join("tester.toml"), PRESET).unwrap();
-        fs::create_dir_all(lab.settings().parent().unwrap()).unwrap();
-        lab
-    }
-
-    fn user(&self) -> PathBuf {
-        self.home.scratch().join("user")
-    }
-
+impl TestHome {
+    /// The settings of the agent.
     fn settings(&self) -> PathBuf {
         self.user().join(".tester/sub/settings.json")
     }
 
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.home.command(args);
-        command.env("HOME", self.user()).env("OSTLER_LOG", "debug").env_remove("TESTER_HOME");
+    fn logged(&self, args: &[&str]) -> Command {
+        let mut command = self.command(args);
+        command.env("OSTLER_LOG", "debug").env_remove("TESTER_HOME");
         command
     }
 
     fn hooks(&self, args: &[&str]) -> Done {
-        Done::from(&self.command(&[&["hooks"], args].concat()).output().unwrap())
+        Done::from(&self.logged(&[&["hooks"], args].concat()).output().unwrap())
     }
 
     fn state(&self, args: &[&str]) -> String {
@@ -76,19 +66,19 @@ impl Lab {
 
 #[test]
 fn hooks_are_put_beside_what_is_there_and_taken_out_again() {
-    let lab = Lab::new();
+    let home = home_with_tester();
     let before = "{\n    \"theme\": \"dark\",\n    \"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"say done\"}]}]}\n}\n";
-    fs::write(lab.settings(), before).unwrap();
-    fs::set_permissions(lab.settings(), fs::Permissions::from_mode(0o640)).unwrap();
-    assert_eq!(lab.state(&["status", "tester"]), "not_installed");
-    assert_eq!(lab.state(&["install", "tester", "--dry-run"]), "would_install");
-    assert_eq!(fs::read_to_string(lab.settings()).unwrap(), before);
+    fs::write(home.settings(), before).unwrap();
+    fs::set_permissions(home.settings(), fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(home.state(&["status", "tester"]), "not_installed");
+    assert_eq!(home.state(&["install", "tester", "--dry-run"]), "would_install");
+    assert_eq!(fs::read_to_string(home.settings()).unwrap(), before);
 
-    let told = lab.hooks(&["install", "tester"]).ok();
+    let told = home.hooks(&["install", "tester"]).ok();
     assert!(told.contains("tester  installed") && told.contains("asks once"), "{told}");
-    assert_eq!(lab.state(&["status", "tester"]), "installed");
-    assert_eq!(lab.state(&["install", "tester"]), "unchanged");
-    let text = fs::read_to_string(lab.settings()).unwrap();
+    assert_eq!(home.state(&["status", "tester"]), "installed");
+    assert_eq!(home.state(&["install", "tester"]), "unchanged");
+    let text = fs::read_to_string(home.settings()).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (&value["theme"], &value["hooks"]["Stop"][0]["hooks"][0]["command"]),
@@ -96,144 +86,144 @@ fn hooks_are_put_beside_what_is_there_and_taken_out_again() {
     );
     let command = value["hooks"]["Stop"][1]["hooks"][0]["command"].as_str().unwrap();
     assert!(command.contains(ostler().to_str().unwrap()), "{command}");
-    assert_eq!(fs::metadata(lab.settings()).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(fs::metadata(home.settings()).unwrap().permissions().mode() & 0o777, 0o640);
 
-    fs::write(lab.settings(), text.replace(ostler().to_str().unwrap(), "/gone/ostler")).unwrap();
-    assert_eq!(lab.state(&["status", "tester"]), "outdated");
-    lab.hooks(&["install", "tester"]).ok();
-    assert_eq!(fs::read_to_string(lab.settings()).unwrap(), text);
+    fs::write(home.settings(), text.replace(ostler().to_str().unwrap(), "/gone/ostler")).unwrap();
+    assert_eq!(home.state(&["status", "tester"]), "outdated");
+    home.hooks(&["install", "tester"]).ok();
+    assert_eq!(fs::read_to_string(home.settings()).unwrap(), text);
 
-    assert_eq!(lab.state(&["remove", "tester"]), "removed");
-    assert_eq!(fs::read_to_string(lab.settings()).unwrap(), before);
-    assert_eq!(lab.state(&["remove", "tester"]), "not_installed");
-    let left: Vec<_> = fs::read_dir(lab.settings().parent().unwrap()).unwrap().collect();
+    assert_eq!(home.state(&["remove", "tester"]), "removed");
+    assert_eq!(fs::read_to_string(home.settings()).unwrap(), before);
+    assert_eq!(home.state(&["remove", "tester"]), "not_installed");
+    let left: Vec<_> = fs::read_dir(home.settings().parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
 #[test]
 fn what_was_made_is_unmade() {
-    let lab = Lab::new();
-    fs::remove_dir(lab.settings().parent().unwrap()).unwrap();
-    lab.hooks(&["install", "tester"]).ok();
-    assert!(lab.settings().is_file());
-    lab.hooks(&["remove", "tester"]).ok();
-    assert_eq!(fs::read_dir(lab.user().join(".tester")).unwrap().count(), 0);
+    let home = home_with_tester();
+    fs::remove_dir(home.settings().parent().unwrap()).unwrap();
+    home.hooks(&["install", "tester"]).ok();
+    assert!(home.settings().is_file());
+    home.hooks(&["remove", "tester"]).ok();
+    assert_eq!(fs::read_dir(home.user().join(".tester")).unwrap().count(), 0);
     // What is not there is not made for an agent that was never used, and an empty file of the user stays.
-    fs::remove_dir_all(lab.user()).unwrap();
-    assert_eq!(lab.state(&["install", "tester"]), "no_directory");
-    assert!(!lab.user().exists());
-    fs::create_dir_all(lab.settings().parent().unwrap()).unwrap();
-    fs::write(lab.settings(), "{}").unwrap();
-    lab.hooks(&["install", "tester"]).ok();
-    lab.hooks(&["remove", "tester"]).ok();
-    assert_eq!(fs::read_to_string(lab.settings()).unwrap(), "{}");
+    fs::remove_dir_all(home.user()).unwrap();
+    assert_eq!(home.state(&["install", "tester"]), "no_directory");
+    assert!(!home.user().exists());
+    fs::create_dir_all(home.settings().parent().unwrap()).unwrap();
+    fs::write(home.settings(), "{}").unwrap();
+    home.hooks(&["install", "tester"]).ok();
+    home.hooks(&["remove", "tester"]).ok();
+    assert_eq!(fs::read_to_string(home.settings()).unwrap(), "{}");
 }
 
 #[test]
 fn a_file_with_comments_or_errors_is_left_alone_and_the_line_is_told() {
-    let lab = Lab::new();
+    let home = home_with_tester();
     for (text, line, word) in [
         ("{\n  \"a\": 1,\n  // my comment\n  \"b\": 2\n}\n", 3, "comment"),
         ("{\n  \"a\": 1,\n}\n", 3, "trailing comma"),
         ("{\n  \"hooks\": []\n}\n", 2, "is not an object"),
     ] {
-        fs::write(lab.settings(), text).unwrap();
+        fs::write(home.settings(), text).unwrap();
         for command in ["install", "remove"] {
-            let done = lab.hooks(&[command, "tester", "--json"]);
+            let done = home.hooks(&[command, "tester", "--json"]);
             assert_eq!(done.code, 1, "{done:?}");
             let outcome: Value = serde_json::from_str(&done.out).unwrap();
             assert_eq!((&outcome[0]["state"], &outcome[0]["line"]), (&"broken".into(), &line.into()));
             assert!(outcome[0]["error"].as_str().unwrap().contains(word), "{outcome}");
-            assert_eq!(fs::read_to_string(lab.settings()).unwrap(), text);
+            assert_eq!(fs::read_to_string(home.settings()).unwrap(), text);
         }
-        assert_eq!(lab.state(&["status", "tester"]), "broken");
-        let told = lab.hooks(&["install", "tester"]).out;
+        assert_eq!(home.state(&["status", "tester"]), "broken");
+        let told = home.hooks(&["install", "tester"]).out;
         assert!(told.contains("by hand") && told.contains("hook Stop --agent tester"), "{told}");
     }
 }
 
 #[test]
 fn what_is_read_only_stays_as_it_is() {
-    let lab = Lab::new();
+    let home = home_with_tester();
     let mode =
         |path: PathBuf, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    let dir = lab.settings().parent().unwrap().to_owned();
-    fs::write(lab.settings(), "{}").unwrap();
-    mode(lab.settings(), 0o444);
-    let told = lab.hooks(&["install", "tester"]);
+    let dir = home.settings().parent().unwrap().to_owned();
+    fs::write(home.settings(), "{}").unwrap();
+    mode(home.settings(), 0o444);
+    let told = home.hooks(&["install", "tester"]);
     assert!(told.code == 1 && told.out.contains("read-only") && told.out.contains("chmod"), "{told:?}");
-    mode(lab.settings(), 0o644);
+    mode(home.settings(), 0o644);
     mode(dir.clone(), 0o555);
-    let told = lab.hooks(&["install", "tester"]);
+    let told = home.hooks(&["install", "tester"]);
     assert!(told.code == 1 && told.out.contains("read-only"), "{told:?}");
     mode(dir.clone(), 0o755);
-    assert_eq!(fs::read_to_string(lab.settings()).unwrap(), "{}");
+    assert_eq!(fs::read_to_string(home.settings()).unwrap(), "{}");
     assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
 }
 
 #[test]
 fn a_link_to_settings_elsewhere_stays_a_link() {
-    let lab = Lab::new();
-    let real = lab.home.scratch().join("dotfiles.json");
+    let home = home_with_tester();
+    let real = home.file("dotfiles.json");
     fs::write(&real, "{\"a\": 1}").unwrap();
-    symlink(&real, lab.settings()).unwrap();
-    lab.hooks(&["install", "tester"]).ok();
-    assert!(fs::symlink_metadata(lab.settings()).unwrap().is_symlink());
+    symlink(&real, home.settings()).unwrap();
+    home.hooks(&["install", "tester"]).ok();
+    assert!(fs::symlink_metadata(home.settings()).unwrap().is_symlink());
     assert!(fs::read_to_string(&real).unwrap().contains("--by-ostler"));
-    lab.hooks(&["remove", "tester"]).ok();
+    home.hooks(&["remove", "tester"]).ok();
     assert_eq!(fs::read_to_string(&real).unwrap(), "{\"a\": 1}");
 
     // A project is not trusted that far.
-    let project = lab.home.scratch().join("project");
+    let project = home.file("project");
     fs::create_dir_all(project.join(".tester")).unwrap();
     symlink(&real, project.join(".tester/settings.json")).unwrap();
-    let told = lab.hooks(&["install", "tester", "--project", project.to_str().unwrap()]);
+    let told = home.hooks(&["install", "tester", "--project", project.to_str().unwrap()]);
     assert!(told.code == 1 && told.out.contains("leads out"), "{told:?}");
     fs::remove_file(project.join(".tester/settings.json")).unwrap();
-    lab.hooks(&["install", "tester", "--project", project.to_str().unwrap()]).ok();
-    lab.hooks(&["remove", "tester", "--project", project.to_str().unwrap()]).ok();
+    home.hooks(&["install", "tester", "--project", project.to_str().unwrap()]).ok();
+    home.hooks(&["remove", "tester", "--project", project.to_str().unwrap()]).ok();
     assert_eq!(fs::read_dir(project.join(".tester")).unwrap().count(), 0);
     assert_eq!(fs::read_to_string(&real).unwrap(), "{\"a\": 1}");
 }
 
 #[test]
 fn twenty_installations_at_once_leave_one_set() {
-    let lab = Lab::new();
-    fs::write(lab.settings(), "{\"mine\": [1, 2, 3]}").unwrap();
+    let home = home_with_tester();
+    fs::write(home.settings(), "{\"mine\": [1, 2, 3]}").unwrap();
     let started: Vec<_> = (0..20)
-        .map(|_| lab.command(&["hooks", "install", "tester"]).stdout(Stdio::null()).spawn().unwrap())
+        .map(|_| home.logged(&["hooks", "install", "tester"]).stdout(Stdio::null()).spawn().unwrap())
         .collect();
     for mut child in started {
         assert!(child.wait().unwrap().success());
     }
-    let text = fs::read_to_string(lab.settings()).unwrap();
+    let text = fs::read_to_string(home.settings()).unwrap();
     assert_eq!(text.matches("--by-ostler").count(), 3, "{text}");
-    lab.hooks(&["remove", "tester"]).ok();
-    assert_eq!(fs::read_to_string(lab.settings()).unwrap(), "{\"mine\": [1, 2, 3]}");
+    home.hooks(&["remove", "tester"]).ok();
+    assert_eq!(fs::read_to_string(home.settings()).unwrap(), "{\"mine\": [1, 2, 3]}");
 }
 
 /// A session, and hooks run as if by the agent in it.
 struct Reporter {
-    lab: Lab,
+    home: TestHome,
     env: HashMap<String, String>,
 }
 
 impl Reporter {
     fn new() -> Self {
-        let lab = Lab::new();
-        Done::from(&lab.command(&["daemon", "start"]).output().unwrap()).ok();
-        let file = lab.home.scratch().join("env");
-        lab.home.start_sh("a", &format!("env > {0}.new; mv {0}.new {0}; sleep 600", file.display()));
-        let text = until("the session wrote its environment", || fs::read_to_string(&file).ok());
+        let home = home_with_tester();
+        Done::from(&home.logged(&["daemon", "start"]).output().unwrap()).ok();
+        let file = home.file("env");
+        home.start_sh("a", &format!("env > {0}.new; mv {0}.new {0}; sleep 600", file.display()));
+        let text = until_file(&file, "the session wrote its environment", || fs::read_to_string(&file).ok());
         let env = text
             .lines()
             .filter_map(|line| line.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Self { env: env.filter(|(name, _)| name.starts_with("OSTLER_")).collect(), lab }
+        Self { env: env.filter(|(name, _)| name.starts_with("OSTLER_")).collect(), home }
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.lab.command(&[&["hook"], args].concat());
+        let mut command = self.home.logged(&[&["hook"], args].concat());
         command.envs(&self.env);
         command
     }
@@ -252,7 +242,7 @@ impl Reporter {
 
     /// How often the session heard of an event.
     fn heard(&self, event: &str) -> usize {
-        let log = fs::read_to_string(self.lab.home.path().join("daemon.log")).unwrap();
+        let log = fs::read_to_string(self.home.path().join("daemon.log")).unwrap();
         let event = format!("event=\"{event}\"");
         log.lines().filter(|line| line.contains(": hook heard ") && line.contains(&event)).count()
     }
@@ -263,12 +253,12 @@ impl Reporter {
     }
 
     fn spooled(&self) -> usize {
-        let Ok(entries) = fs::read_dir(self.lab.home.path().join("spool")) else { return 0 };
+        let Ok(entries) = fs::read_dir(self.home.path().join("spool")) else { return 0 };
         entries.filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_file()).count()
     }
 
     fn restart_daemon(&self) {
-        Done::from(&self.lab.command(&["daemon", "start"]).output().unwrap()).ok();
+        Done::from(&self.home.logged(&["daemon", "start"]).output().unwrap()).ok();
     }
 }
 
@@ -293,11 +283,11 @@ fn a_report_reaches_its_session_and_nothing_is_printed() {
 
 #[test]
 fn outside_a_session_a_hook_does_nothing() {
-    let lab = Lab::new();
+    let home = home_with_tester();
     let done =
-        lab.command(&["hook", "Stop", "--print", "{}"]).env_remove("OSTLER_SESSION_ID").output().unwrap();
+        home.logged(&["hook", "Stop", "--print", "{}"]).env_remove("OSTLER_SESSION_ID").output().unwrap();
     assert!(done.status.success() && done.stdout.is_empty() && done.stderr.is_empty());
-    assert!(!lab.home.path().join("spool").exists() && !lab.home.path().join("daemon.sock").exists());
+    assert!(!home.path().join("spool").exists() && !home.path().join("daemon.sock").exists());
 }
 
 #[test]
@@ -313,7 +303,7 @@ fn a_wrong_nonce_or_session_is_refused() {
         assert_eq!(done.stdout, b"{}");
     }
     // Nor from the spool, where they lie if no daemon is there to refuse them.
-    reporter.lab.home.kill_daemon();
+    reporter.home.kill_daemon();
     assert!(reporter.command(&["Forged"]).env("OSTLER_HOOK_NONCE", "1").status().unwrap().success());
     assert_eq!(reporter.spooled(), 1);
     reporter.restart_daemon();
@@ -326,7 +316,7 @@ fn a_wrong_nonce_or_session_is_refused() {
 #[test]
 fn reports_that_find_no_daemon_are_all_heard_by_the_next() {
     let reporter = Reporter::new();
-    reporter.lab.home.kill_daemon();
+    reporter.home.kill_daemon();
     for index in 0..20 {
         let done = reporter.report(&[&format!("Event-{index}"), "--print", "{}"], b"{\"a\": 1}");
         assert_eq!((done.code, done.out.as_str()), (0, "{}"));
@@ -335,7 +325,7 @@ fn reports_that_find_no_daemon_are_all_heard_by_the_next() {
     // Daemons that are killed while they read the spool leave it to the next.
     for _ in 0..5 {
         reporter.restart_daemon();
-        reporter.lab.home.kill_daemon();
+        reporter.home.kill_daemon();
     }
     reporter.restart_daemon();
     until("the spool is empty", || (reporter.spooled() == 0).then_some(()));
@@ -350,7 +340,7 @@ fn reports_that_find_no_daemon_are_all_heard_by_the_next() {
 #[test]
 fn a_daemon_that_is_stuck_holds_up_no_agent_and_hears_once() {
     let reporter = Reporter::new();
-    let pid = Pid::from_raw(i32::try_from(reporter.lab.home.daemon_pid()).unwrap()).unwrap();
+    let pid = Pid::from_raw(i32::try_from(reporter.home.daemon_pid()).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
     let started = Instant::now();
     for index in 0..10 {

@@ -16,7 +16,7 @@ use ostler_protocol::{PROTOCOL, Request, Response, Since, ViewRequest, frame};
 use ostler_screen::Size;
 use serde_json::Value;
 
-use crate::support::{Done, TestHome, is_running, pid, until};
+use crate::support::{Done, TestHome, is_running, pid, until, until_file, until_gone};
 
 /// How long a session may take to answer while another one misbehaves: two commands, on a busy machine.
 const PROMPT: Duration = Duration::from_secs(3);
@@ -326,7 +326,9 @@ fn lines_of_a_hundred_kilobytes_are_kept_whole() {
     home.start_stand_in("agent", &["--long-line", "100000", "--log", log.to_str().unwrap()]);
     until("the line is out", || (output(&home, "agent") > 100_000).then_some(()));
     home.ok(["send", "agent", "--raw", "still here\r"]);
-    until("it takes messages", || std::fs::read_to_string(&log).ok()?.contains("still here").then_some(()));
+    until_file(&log, "it takes messages", || {
+        std::fs::read_to_string(&log).ok()?.contains("still here").then_some(())
+    });
     calm.answers();
 }
 
@@ -383,7 +385,9 @@ fn what_a_deaf_program_does_not_read_stays_queued_in_order_and_arrives_once() {
         let sent = send(&home, "deaf", &["--id", &format!("m{index}"), "--json"], body).ok();
         assert_eq!(serde_json::from_str::<Value>(&sent).unwrap()["proof"], "written");
     }
-    until("all bytes arrived", || (std::fs::metadata(&sink).ok()?.len() >= 180_000).then_some(()));
+    until_file(&sink, "all bytes arrived", || {
+        (std::fs::metadata(&sink).ok()?.len() >= 180_000).then_some(())
+    });
     assert!(std::fs::read(&sink).unwrap() == bodies.concat(), "damaged, doubled or out of order");
     assert_eq!(home.status("deaf")["waiting"], 0);
 }
@@ -464,7 +468,7 @@ fn a_program_that_closes_its_terminal_is_still_looked_after() {
             go.display()
         ),
     );
-    until("it has closed its terminal", || closed.exists().then_some(()));
+    until_file(&closed, "it has closed its terminal", || closed.exists().then_some(()));
     let holder = pid(&home.status("a")["holder"]);
     let before = cpu_ticks(holder);
     for _ in 0..10 {
@@ -500,7 +504,7 @@ fn a_writer_left_in_the_background_does_not_keep_a_session_from_ending() {
     let writer: u32 = std::fs::read_to_string(&leftover).unwrap().trim().parse().unwrap();
     // Stopping an ended session ends what it left behind.
     home.ok(["stop", "a", "--grace", "0.2"]);
-    until("the writer is gone", || (!is_running(writer)).then_some(()));
+    until_gone("the writer is gone", writer);
 }
 
 #[test]
@@ -572,7 +576,7 @@ fn control_characters_arrive_byte_for_byte() {
     let argument = b"as an argument: \x1b\xFF\x80\x01";
     home.run([OsStr::new("send"), OsStr::new("a"), OsStr::new("--raw"), OsStr::from_bytes(argument)]).ok();
     expected.extend_from_slice(argument);
-    until("all bytes arrived", || {
+    until_file(&sink, "all bytes arrived", || {
         (std::fs::metadata(&sink).ok()?.len() >= expected.len() as u64).then_some(())
     });
     assert_eq!(std::fs::read(&sink).unwrap(), expected);

@@ -1,12 +1,11 @@
 //! Another agent, asked what a screen shows.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::support::{TestHome, is_running, until};
+use crate::support::{TestHome, until, until_file, until_gone};
 
 /// A program that says nothing of itself, on which no rule applies.
 const RIDDLE: &str = "echo what am I doing; exec sleep 600";
@@ -14,17 +13,12 @@ const RIDDLE: &str = "echo what am I doing; exec sleep 600";
 /// A home with a judge: a shell script that does this when it is asked, and writes down that it was.
 fn home_with_judge(script: &str, headless: &str, settings: &str) -> TestHome {
     let home = TestHome::new();
-    let program = home.scratch().join("judge.sh");
-    let asked = asked(&home);
-    fs::write(&program, format!("#!/bin/sh\ndate +%s%N >> {}\n{script}\n", asked.display())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let config = home.path().join("config");
-    fs::create_dir_all(config.join("agents")).unwrap();
-    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let program = home.script("solomon", &format!("date +%s%N >> {}\n{script}", asked(&home).display()));
     let preset = format!("[run]\ncommand = \"{}\"\n[headless]\n{headless}\n", program.display());
-    fs::write(config.join("agents/solomon.toml"), preset).unwrap();
-    let judge = format!("[judge]\nenabled = true\nagent = \"solomon\"\nafter_seconds = 1\n{settings}\n");
-    fs::write(config.join("config.toml"), judge).unwrap();
+    home.write_preset_of("solomon", &preset);
+    home.write_settings(&format!(
+        "[judge]\nenabled = true\nagent = \"solomon\"\nafter_seconds = 1\n{settings}\n"
+    ));
     home
 }
 
@@ -122,7 +116,7 @@ fn a_judge_that_hangs_is_killed_with_all_it_started() {
     let pids: Vec<u32> = pids.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
     assert_eq!(pids.len(), 3);
     for pid in pids {
-        until("it is gone", || (!is_running(pid)).then_some(()));
+        until_gone("it is gone", pid);
     }
 }
 
@@ -137,10 +131,10 @@ fn a_question_is_called_off_when_something_new_is_written() {
         &format!("echo what am I doing; read x < {}; echo $x; exec sleep 600", fifo.display()),
     );
     let asked = home.path().join("judge/pid");
-    let pid = until("it is asked", || fs::read_to_string(&asked).ok()).trim().parse().unwrap();
+    let pid = until_file(&asked, "it is asked", || fs::read_to_string(&asked).ok()).trim().parse().unwrap();
     assert!(judgement(&home).contains("it is being asked"), "{}", judgement(&home));
     fs::write(&fifo, "something else\n").unwrap();
-    until("it is gone", || (!is_running(pid)).then_some(()));
+    until_gone("it is gone", pid);
     assert!(!judgement(&home).contains("no answer"), "{}", judgement(&home));
 }
 
@@ -163,8 +157,7 @@ fn whoever_is_named_and_cannot_judge_is_told() {
 #[test]
 fn nobody_is_asked_unless_the_user_wants_it() {
     let home = home_with_judge("echo IDLE", "args = [\"{prompt}\"]", "");
-    fs::write(home.path().join("config/config.toml"), "[judge]\nagent = \"solomon\"\nafter_seconds = 1\n")
-        .unwrap();
+    home.write_settings("[judge]\nagent = \"solomon\"\nafter_seconds = 1\n");
     home.start_sh("a", RIDDLE);
     home.await_screen("a", "what am I doing");
     until("it is puzzled", || {

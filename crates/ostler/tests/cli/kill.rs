@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ostler_hold::crc32;
 
 use crate::killer::{Killer, serving};
-use crate::support::{Random, TestHome, is_running, kill, pid, seed, setting, until};
+use crate::support::{Random, TestHome, is_running, kill, pid, seed, setting, until, until_file};
 
 /// A body of 1 byte to 60 kB, small ones more often, of any bytes.
 fn body(random: &mut Random) -> Vec<u8> {
@@ -95,7 +95,7 @@ fn a_daemon_killed_at_random_moments_loses_doubles_and_damages_nothing() {
     let mut total = 0;
     for ((name, file), bodies) in sinks.iter().zip(&sent) {
         let expected = bodies.concat();
-        until(&format!("{name} has read everything"), || {
+        until_file(file, &format!("{name} has read everything"), || {
             (std::fs::metadata(file).unwrap().len() >= expected.len() as u64).then_some(())
         });
         let received = std::fs::read(file).unwrap();

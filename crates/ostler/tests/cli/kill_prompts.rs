@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::agent_lab::Lab;
 use crate::killer::Killer;
-use crate::support::{Random, seed, setting};
+use crate::support::{Random, TestHome, seed, setting};
 
 /// What was said of the prompts that were sent.
 #[derive(Debug, Default)]
@@ -27,7 +26,7 @@ fn text(name: &str, number: usize, random: &mut Random) -> String {
 }
 
 /// Sends prompts one after the other until the killing is over.
-fn send(lab: &Lab, name: &str, seed: u64, killer: &Killer) -> Sent {
+fn send(home: &TestHome, name: &str, seed: u64, killer: &Killer) -> Sent {
     let mut random = Random(seed);
     let mut sent = Sent::default();
     while !killer.is_done() {
@@ -36,7 +35,7 @@ fn send(lab: &Lab, name: &str, seed: u64, killer: &Killer) -> Sent {
         // Daemon after daemon dies before it can answer: the same message again, as the command advises. The kills
         // come to an end, and so does this.
         let done = loop {
-            let done = lab.send(name, &text, &["--id", &id, "--timeout", "120"]);
+            let done = home.send(name, &text, &["--id", &id, "--timeout", "120"]);
             if done.code != 3 {
                 break done;
             }
@@ -57,29 +56,29 @@ fn send(lab: &Lab, name: &str, seed: u64, killer: &Killer) -> Sent {
 fn prompts_arrive_once_through_kills_of_the_daemon_at_any_moment() {
     let (kills, seed) = (setting("OSTLER_PROMPT_KILLS", 40), seed());
     println!("OSTLER_PROMPT_KILLS={kills} OSTLER_SEED={seed}");
-    let lab = Lab::new();
+    let home = TestHome::with_stand_in();
     let names = ["a", "b", "c"];
     for (name, flags) in
         names.iter().zip([&[][..], &["--status", "--slow-echo", "120"], &["--swallow-enter", "2"]])
     {
-        lab.start(name, &[&["--word-pace", "1"], flags].concat());
-        lab.wait(name, "idle");
+        home.start(name, &[&["--word-pace", "1"], flags].concat());
+        home.wait(name, "idle");
     }
     let killer = Killer::default();
     let sent: BTreeMap<&str, Sent> = std::thread::scope(|scope| {
         let senders: Vec<_> = (1..)
             .zip(names)
             .map(|(index, name)| {
-                let (lab, killer) = (&lab, &killer);
-                (name, scope.spawn(move || send(lab, name, seed + index, killer)))
+                let (home, killer) = (&home, &killer);
+                (name, scope.spawn(move || send(home, name, seed + index, killer)))
             })
             .collect();
-        killer.kill(&lab.home, kills, &mut Random(seed), Duration::from_millis(700));
+        killer.kill(&home, kills, &mut Random(seed), Duration::from_millis(700));
         senders.into_iter().map(|(name, sender)| (name, sender.join().unwrap())).collect()
     });
     let (mut total, mut uncertain, mut wrong) = (0, 0, Vec::new());
     for (name, sent) in &sent {
-        let taken = lab.taken(name);
+        let taken = home.taken(name);
         wrong.extend(sent.wrong.clone());
         for text in &sent.texts {
             let times = taken.iter().filter(|taken| *taken == text).count();

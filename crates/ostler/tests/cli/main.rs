@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
 
-mod agent_lab;
 mod agents;
 mod attach;
 mod basics;
@@ -25,6 +24,7 @@ mod readiness;
 mod resume;
 mod runs;
 mod sandbox;
+mod stand_in;
 mod startup;
 mod states;
 mod storm;

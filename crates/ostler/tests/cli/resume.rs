@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::agent_lab::Lab;
-use crate::support::{TestHome, is_running, kill, ostler, pid, until};
+use crate::support::{TestHome, kill, ostler, pid, until, until_gone};
 
 /// Hooks that the agent's program runs itself, and a way to go on with a conversation.
 const PRESET: &str = r#"
@@ -22,8 +21,8 @@ UserPromptSubmit = { fact = "prompt_submitted", text = "/prompt" }
 "#;
 
 /// An agent that tells the id of its conversation and its first prompt, and writes down how it was called.
-fn agent(lab: &Lab) -> String {
-    let calls = lab.home.scratch().join("calls");
+fn agent(home: &TestHome) -> String {
+    let calls = home.file("calls");
     format!(
         "echo \"$@\" >> {}\n[ \"$1\" = --hooks ] && shift\n[ \"$1\" = --goes-on-with ] && shift 2\n\
          tell() {{ {ostler} hook \"$1\" --agent standin --per-session > /dev/null; }}\n\
@@ -32,90 +31,90 @@ fn agent(lab: &Lab) -> String {
          : > {said}\nexec {ostler} stand-in \"$@\"\n",
         calls.display(),
         ostler = ostler().display(),
-        said = lab.home.scratch().join("said").display(),
+        said = home.file("said").display(),
     )
 }
 
-fn calls(lab: &Lab) -> Vec<String> {
-    let calls = fs::read_to_string(lab.home.scratch().join("calls")).unwrap();
+fn calls(home: &TestHome) -> Vec<String> {
+    let calls = fs::read_to_string(home.file("calls")).unwrap();
     calls.lines().map(str::to_owned).collect()
 }
 
-fn resume(lab: &Lab, options: &[&str]) -> Value {
-    let resumed = lab.run(&[&["resume", "a", "--json", "--timeout", "60"], options].concat());
+fn resume(home: &TestHome, options: &[&str]) -> Value {
+    let resumed = home.run(&[&["resume", "a", "--json", "--timeout", "60"], options].concat());
     serde_json::from_str(&resumed.ok()).unwrap()
 }
 
 #[test]
 fn an_agent_comes_back_with_its_name_its_messages_and_its_conversation() {
-    let lab = Lab::with(PRESET);
-    lab.write_agent(&agent(&lab));
-    lab.start_with("a", &["--timeout", "60"], &[]).ok();
-    let first = lab.home.status("a");
+    let home = TestHome::with_stand_in_and(PRESET);
+    home.write_agent(&agent(&home));
+    home.start_with("a", &["--timeout", "60"], &[]).ok();
+    let first = home.status("a");
     assert_eq!((&first["process"], &first["conversation"]), (&1.into(), &"talk-7".into()));
-    lab.run(&["resume", "a"]).fails(1, &["session \"a\" runs", "ostler attach a"]);
-    lab.deliver("a", "the first", &["--id", "one"]);
+    home.run(&["resume", "a"]).fails(1, &["session \"a\" runs", "ostler attach a"]);
+    home.deliver("a", "the first", &["--id", "one"]);
 
     // It crashes while a message waits for it.
-    lab.deliver("a", "sleep: 60", &[]);
-    lab.send("a", "too late", &["--id", "late", "--wait", "queued"]).ok();
-    kill(pid(&lab.home.status("a")["pid"]));
-    lab.wait("a", "exited");
-    let refused = lab.send("a", "to nobody", &["--json"]);
+    home.deliver("a", "sleep: 60", &[]);
+    home.send("a", "too late", &["--id", "late", "--wait", "queued"]).ok();
+    kill(pid(&home.status("a")["pid"]));
+    home.wait("a", "exited");
+    let refused = home.send("a", "to nobody", &["--json"]);
     let told: Value = serde_json::from_str(&refused.out).unwrap();
     assert_eq!((&told["session"], &told["state"]), (&"a".into(), &"refused".into()));
     refused.fails(1, &["ostler resume a"]);
 
-    let second = resume(&lab, &[]);
+    let second = resume(&home, &[]);
     assert_eq!((&second["id"], &second["name"]), (&first["id"], &first["name"]));
     assert_eq!((&second["process"], &second["state"]), (&2.into(), &"idle".into()));
     assert_ne!(second["pid"], first["pid"]);
     assert_ne!(second["dir"], first["dir"], "each process has files of its own");
-    let calls = calls(&lab);
+    let calls = calls(&home);
     assert!(calls[1].contains("--goes-on-with talk-7 --log"), "{calls:?}");
-    let status = lab.home.status("a");
+    let status = home.status("a");
     let past = status["past"].as_array().unwrap();
     assert_eq!((past.len(), &past[0]["number"], &past[0]["how"]), (1, &1.into(), &"killed".into()));
 
     // What was sent before is still known, and goes nowhere by itself.
-    assert_eq!(lab.message("a", "one")["proof"], "submitted");
-    assert_eq!(lab.message("a", "late")["state"], "failed");
+    assert_eq!(home.message("a", "one")["proof"], "submitted");
+    assert_eq!(home.message("a", "late")["state"], "failed");
     assert_eq!(
-        lab.deliver("a", "the first", &["--id", "one"])["attempts"],
+        home.deliver("a", "the first", &["--id", "one"])["attempts"],
         1,
         "the same message is not sent again"
     );
-    lab.run(&["messages", "retry", "late"]).ok();
-    lab.await_message("a", "late", "delivered");
-    lab.deliver("a", "the second", &[]);
+    home.run(&["messages", "retry", "late"]).ok();
+    home.await_message("a", "late", "delivered");
+    home.deliver("a", "the second", &[]);
 
     // The next daemon finds the second process, not the first.
-    lab.home.kill_daemon();
-    assert_eq!(lab.home.status("a")["pid"], second["pid"]);
-    lab.deliver("a", "the third", &[]);
-    let texts: Vec<String> = lab.taken("a").into_iter().filter(|text| text != "sleep: 60").collect();
+    home.kill_daemon();
+    assert_eq!(home.status("a")["pid"], second["pid"]);
+    home.deliver("a", "the third", &[]);
+    let texts: Vec<String> = home.taken("a").into_iter().filter(|text| text != "sleep: 60").collect();
     assert_eq!(texts, ["the first", "too late", "the second", "the third"]);
-    let events = lab.home.ok(["events", "a", "--json"]);
+    let events = home.ok(["events", "a", "--json"]);
     let resumed = events.lines().find(|event| event.contains("session.resumed")).unwrap();
     assert!(resumed.contains("talk-7"), "{resumed}");
 }
 
 #[test]
 fn a_conversation_is_begun_anew_where_it_cannot_go_on_or_should_not() {
-    let lab = Lab::with(PRESET);
-    lab.write_agent(&agent(&lab));
-    lab.start_with("a", &["--timeout", "60"], &[]).ok();
-    lab.run(&["stop", "a"]).ok();
-    let fresh = resume(&lab, &["--fresh"]);
+    let home = TestHome::with_stand_in_and(PRESET);
+    home.write_agent(&agent(&home));
+    home.start_with("a", &["--timeout", "60"], &[]).ok();
+    home.run(&["stop", "a"]).ok();
+    let fresh = resume(&home, &["--fresh"]);
     assert_eq!(fresh["process"], 2);
-    lab.run(&["stop", "a"]).ok();
+    home.run(&["stop", "a"]).ok();
     // Nothing was said in the second conversation: there is none to go on with.
-    let again = lab.run(&["resume", "a", "--timeout", "60", "--", "--reply", "anew"]).ok();
+    let again = home.run(&["resume", "a", "--timeout", "60", "--", "--reply", "anew"]).ok();
     assert_eq!(again.trim(), "a");
-    let calls = calls(&lab);
+    let calls = calls(&home);
     assert!(!calls.iter().any(|call| call.contains("goes-on-with")), "{calls:?}");
     assert_eq!(calls[2], "--hooks --reply anew", "arguments replace those of the start");
-    assert_eq!(lab.home.status("a")["past"].as_array().unwrap().len(), 2);
+    assert_eq!(home.status("a")["past"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -189,27 +188,27 @@ fn what_is_being_stopped_is_not_resumed_into_its_own_end() {
 
 #[test]
 fn what_an_agent_reported_before_it_ended_without_a_daemon_is_heard() {
-    let lab = Lab::with(PRESET);
-    let go = lab.home.scratch().join("go");
+    let home = TestHome::with_stand_in_and(PRESET);
+    let go = home.file("go");
     // It takes a prompt, says so, and ends; when it is called again it goes on.
-    lab.write_agent(&format!(
+    home.write_agent(&format!(
         "echo \"$@\" >> {calls}\n[ -e {go}.done ] && shift 3 && exec {ostler} stand-in \"$@\"\n\
          tell() {{ {ostler} hook \"$1\" --agent standin --per-session > /dev/null; }}\n\
          until [ -e {go} ]; do sleep 0.05; done\n: > {go}.done\n\
          echo '{{\"session_id\":\"talk-9\"}}' | tell SessionStart\n\
          echo '{{\"session_id\":\"talk-9\",\"prompt\":\"hello\"}}' | tell UserPromptSubmit\nexit 3\n",
-        calls = lab.home.scratch().join("calls").display(),
+        calls = home.file("calls").display(),
         go = go.display(),
         ostler = ostler().display(),
     ));
-    lab.start("a", &[]);
-    let program = pid(&lab.home.status("a")["pid"]);
-    lab.home.kill_daemon();
+    home.start("a", &[]);
+    let program = pid(&home.status("a")["pid"]);
+    home.kill_daemon();
     fs::write(&go, "").unwrap();
-    until("the agent has ended", || (!is_running(program)).then_some(()));
-    let ended = lab.wait("a", "exited");
+    until_gone("the agent has ended", program);
+    let ended = home.wait("a", "exited");
     assert_eq!(ended["exit"]["status"], 3);
-    resume(&lab, &[]);
-    let calls = calls(&lab);
+    resume(&home, &[]);
+    let calls = calls(&home);
     assert!(calls[1].contains("--goes-on-with talk-9"), "{calls:?}");
 }

@@ -8,6 +8,6 @@ mod kills;
 mod owners;
 mod shared;
 mod switches;
+mod team;
 mod trees;
 mod watching;
-mod world;

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::agent_lab::{Lab, PRESET};
-use crate::support::{ostler, until};
+use crate::stand_in::PRESET;
+use crate::support::{TestHome, ostler, until, until_file};
 
 /// Hooks that the agent's program runs itself: see [`HOOKED`].
 const HOOKS: &str = r#"
@@ -18,40 +18,40 @@ SessionStart = { fact = "session_started", context = "{text}" }
 "#;
 
 /// An agent whose program runs its session-start hook, and keeps what that printed.
-fn hooked(lab: &Lab) -> String {
+fn hooked(home: &TestHome) -> String {
     format!(
         "out={}; if [ \"$1\" = --hooks ]; then shift; {} hook SessionStart --agent standin --context --per-session \
          < /dev/null >> \"$out\"; fi\nexec {1} stand-in \"$@\"\n",
-        lab.home.scratch().join("hook.out").display(),
+        home.file("hook.out").display(),
         ostler().display()
     )
 }
 
 struct Cell {
-    lab: Lab,
+    home: TestHome,
     started: Value,
 }
 
 /// Starts an agent with context and prompt.
 fn start_with_both(argument: bool, hooks: bool) -> Cell {
     let first = if argument { "[prompt]\nfirst = \"flag\"\nflag = \"--\"\n" } else { "" };
-    let lab = Lab::with(&format!("{first}{}", if hooks { HOOKS } else { "" }));
-    lab.write_agent(&hooked(&lab));
-    let context = lab.home.scratch().join("context.md");
+    let home = TestHome::with_stand_in_and(&format!("{first}{}", if hooks { HOOKS } else { "" }));
+    home.write_agent(&hooked(&home));
+    let context = home.file("context.md");
     fs::write(&context, "The parser was rewritten yesterday.\n").unwrap();
     let options =
         ["--json", "--timeout", "60", "--prompt", "Fix the tests.", "--context", context.to_str().unwrap()];
-    let started = serde_json::from_str(&lab.start_with("a", &options, &[]).ok()).unwrap();
-    Cell { lab, started }
+    let started = serde_json::from_str(&home.start_with("a", &options, &[]).ok()).unwrap();
+    Cell { home, started }
 }
 
 #[test]
 fn context_and_prompt_reach_every_kind_of_agent_exactly_once() {
     for (argument, hooks) in [(false, false), (true, false), (false, true), (true, true)] {
-        let Cell { lab, started } = start_with_both(argument, hooks);
+        let Cell { home, started } = start_with_both(argument, hooks);
         let cell = format!("argument {argument}, hooks {hooks}: {started}");
-        let taken = lab.taken("a");
-        let printed = fs::read_to_string(lab.home.scratch().join("hook.out")).unwrap_or_default();
+        let taken = home.taken("a");
+        let printed = fs::read_to_string(home.file("hook.out")).unwrap_or_default();
         let everything = format!("{}{printed}", taken.join("\u{1}"));
         for content in ["The parser was rewritten yesterday.", "Fix the tests.", "[OSTLER] a <- tester • "]
         {
@@ -63,44 +63,48 @@ fn context_and_prompt_reach_every_kind_of_agent_exactly_once() {
         assert!(everything.contains("assigned"), "{cell}");
         // Where the context is a prompt, the agent is asked to confirm it.
         assert_eq!(everything.contains("please acknowledge"), !hooks, "{cell}");
-        let log = lab.log("a");
+        let log = home.log("a");
         let first = log.iter().position(|record| record["event"] == "submitted").unwrap();
         let typed = log[..first].iter().any(|record| record["event"] == "bytes");
         assert_eq!(typed, !argument, "{cell}: the first prompt is on the command line, or typed");
         let startup = started["startup"].as_array().unwrap();
         assert_eq!(startup.len(), 2, "{cell}");
         assert!(startup.iter().all(|message| message["proof"] == "submitted"), "{cell}");
-        let counts = lab.home.json(["metrics", "--json"])["deliveries"].clone();
+        let counts = home.json(["metrics", "--json"])["deliveries"].clone();
         assert_eq!((&counts["attempted"], &counts["submitted"]), (&2.into(), &2.into()), "{cell}: {counts}");
     }
 }
 
 #[test]
 fn a_hook_that_never_runs_costs_time_and_no_order() {
-    let lab = Lab::with(HOOKS);
-    lab.write_agent(&format!("shift; exec {} stand-in \"$@\"\n", ostler().display()));
-    let context = lab.home.scratch().join("context.md");
+    let home = TestHome::with_stand_in_and(HOOKS);
+    home.write_agent(&format!("shift; exec {} stand-in \"$@\"\n", ostler().display()));
+    let context = home.file("context.md");
     fs::write(&context, "First this.").unwrap();
     let options = ["--timeout", "60", "--prompt", "Then that.", "--context", context.to_str().unwrap()];
-    lab.start_with("a", &options, &[]).ok();
-    let taken = lab.taken("a");
+    home.start_with("a", &options, &[]).ok();
+    let taken = home.taken("a");
     assert_eq!(taken.len(), 2, "{taken:?}");
     assert!(taken[0].contains("First this.") && taken[1].ends_with("Then that."), "{taken:?}");
 }
 
 #[test]
 fn hooks_are_left_out_only_where_the_user_says_something_else_and_that_is_told() {
-    let lab = Lab::with(&HOOKS.replace("[\"--hooks\"]", "[\"-c\", \"hooks.it=1\"]"));
-    let args = lab.home.scratch().join("$OSTLER_SESSION.args");
-    lab.write_agent(&format!("echo \"$@\" > \"{}\"\nexec {} stand-in\n", args.display(), ostler().display()));
+    let home = TestHome::with_stand_in_and(&HOOKS.replace("[\"--hooks\"]", "[\"-c\", \"hooks.it=1\"]"));
+    let args = home.file("$OSTLER_SESSION.args");
+    home.write_agent(&format!(
+        "echo \"$@\" > \"{}\"\nexec {} stand-in\n",
+        args.display(),
+        ostler().display()
+    ));
     for (name, said, left_out) in [("a", "model=x", false), ("b", "hooks.it=2", true)] {
-        lab.run(&["start", "standin", "--name", name, "--", "-c", said]).ok();
-        let file = lab.home.scratch().join(format!("{name}.args"));
-        let given = until("the program is there", || {
+        home.run(&["start", "standin", "--name", name, "--", "-c", said]).ok();
+        let file = home.scratch().join(format!("{name}.args"));
+        let given = until_file(&file, "the program is there", || {
             fs::read_to_string(&file).ok().filter(|given| given.ends_with('\n'))
         });
         assert_eq!(given.contains("hooks.it=1"), !left_out, "{given}");
-        let events = lab.home.ok(["events", name]);
+        let events = home.ok(["events", name]);
         assert_eq!(events.contains("hooks.left_out"), left_out, "{events}");
         assert_eq!(events.contains("your arguments say something else: -c hooks.it"), left_out, "{events}");
     }
@@ -108,26 +112,26 @@ fn hooks_are_left_out_only_where_the_user_says_something_else_and_that_is_told()
 
 #[test]
 fn a_prompt_alone_needs_no_more_than_a_line_that_says_who_speaks() {
-    let lab = Lab::new();
-    let told = lab.start_with("a", &["--prompt", "Say hello.", "--timeout", "60"], &[]).ok();
+    let home = TestHome::with_stand_in();
+    let told = home.start_with("a", &["--prompt", "Say hello.", "--timeout", "60"], &[]).ok();
     assert!(told.starts_with("a\n") && told.contains("submitted"), "{told}");
-    let taken = lab.taken("a");
+    let taken = home.taken("a");
     assert!(
         taken[0].starts_with("[OSTLER] a <- tester • ") && taken[0].ends_with("• assigned\n\nSay hello."),
         "{taken:?}"
     );
-    lab.start_with("b", &["--prompt", "Say hello.", "--no-beacon", "--timeout", "60"], &[]).ok();
-    assert_eq!(lab.taken("b"), ["Say hello."]);
+    home.start_with("b", &["--prompt", "Say hello.", "--no-beacon", "--timeout", "60"], &[]).ok();
+    assert_eq!(home.taken("b"), ["Say hello."]);
     let options = ["--prompt", "Try that again.", "--topic", "retry:42", "--timeout", "60"];
-    lab.start_with("again", &options, &[]).ok();
-    assert!(lab.taken("again")[0].contains("• retry:42\n\n"), "{:?}", lab.taken("again"));
-    lab.start_with("no", &["--prompt", "x", "--topic", "lunch"], &[])
+    home.start_with("again", &options, &[]).ok();
+    assert!(home.taken("again")[0].contains("• retry:42\n\n"), "{:?}", home.taken("again"));
+    home.start_with("no", &["--prompt", "x", "--topic", "lunch"], &[])
         .fails(2, &["no topic is called \"lunch\"", "handoff, patrol, retry, switch"]);
-    lab.start_with("no", &["--topic", "patrol"], &[]).fails(2, &["--topic", "give --prompt"]);
+    home.start_with("no", &["--topic", "patrol"], &[]).fails(2, &["--topic", "give --prompt"]);
     // A flag that an agent wants before its first prompt.
-    lab.write_preset(&format!("{PRESET}[prompt]\nfirst = \"flag\"\nflag = \"--reply\"\n"));
-    lab.start_with("c", &["--prompt", "hello", "--no-wait"], &[]).ok();
-    let command = lab.home.status("c")["pid"].as_u64().unwrap();
+    home.write_preset(&format!("{PRESET}[prompt]\nfirst = \"flag\"\nflag = \"--reply\"\n"));
+    home.start_with("c", &["--prompt", "hello", "--no-wait"], &[]).ok();
+    let command = home.status("c")["pid"].as_u64().unwrap();
     let words = until("the program is there", || {
         let words = fs::read(format!("/proc/{command}/cmdline")).unwrap();
         let words = String::from_utf8_lossy(&words).replace('\0', " ");
@@ -138,27 +142,27 @@ fn a_prompt_alone_needs_no_more_than_a_line_that_says_who_speaks() {
 
 #[test]
 fn an_agent_that_does_not_take_its_argument_is_typed_to() {
-    let lab = Lab::with("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n");
+    let home = TestHome::with_stand_in_and("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n");
     // The program drops its arguments, as a wrapper may.
-    lab.write_agent(&format!("exec {} stand-in --log \"$2\"\n", ostler().display()));
-    lab.start_with("a", &["--prompt", "Never mind.", "--no-beacon", "--timeout", "60"], &[]).ok();
-    assert_eq!(lab.taken("a"), ["Never mind."]);
+    home.write_agent(&format!("exec {} stand-in --log \"$2\"\n", ostler().display()));
+    home.start_with("a", &["--prompt", "Never mind.", "--no-beacon", "--timeout", "60"], &[]).ok();
+    assert_eq!(home.taken("a"), ["Never mind."]);
 }
 
 #[test]
 fn a_first_prompt_is_never_behind_arguments_that_may_swallow_it() {
-    let lab = Lab::with("[prompt]\nfirst = \"arg\"\n");
-    let logs = lab.home.scratch().join("$OSTLER_SESSION.log");
-    lab.write_agent(&format!("exec {} stand-in --log \"{}\" \"$@\"\n", ostler().display(), logs.display()));
+    let home = TestHome::with_stand_in_and("[prompt]\nfirst = \"arg\"\n");
+    let logs = home.file("$OSTLER_SESSION.log");
+    home.write_agent(&format!("exec {} stand-in --log \"{}\" \"$@\"\n", ostler().display(), logs.display()));
     let start = |name: &str, args: &[&str]| {
         let start = ["start", "standin", "--name", name, "--prompt", "Go on.", "--timeout", "60", "--"];
-        lab.run(&[&start[..], args].concat()).ok();
+        home.run(&[&start[..], args].concat()).ok();
         assert!(
-            matches!(&lab.taken(name)[..], [taken] if taken.ends_with("Go on.")),
+            matches!(&home.taken(name)[..], [taken] if taken.ends_with("Go on.")),
             "{:?}",
-            lab.taken(name)
+            home.taken(name)
         );
-        lab.count(name, "bytes") > 0
+        home.count(name, "bytes") > 0
     };
     assert!(!start("a", &[]), "it is on the command line");
     // As far as ostler knows, the option takes all words behind it.
@@ -169,59 +173,61 @@ fn a_first_prompt_is_never_behind_arguments_that_may_swallow_it() {
 fn an_agent_that_starts_anew_when_it_is_trusted_is_given_nothing_before() {
     let startup = "[startup]\nrestarts = true\ntrusted_args = [\"--yes\"]\n";
     let identity = "[run.identity]\nargs = [\"--version\"]\nmatches = \"^it is\"\nchecked = \"2\"\n";
-    let lab = Lab::with(&format!("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n{startup}{identity}"));
+    let home = TestHome::with_stand_in_and(&format!(
+        "[prompt]\nfirst = \"flag\"\nflag = \"--\"\n{startup}{identity}"
+    ));
     // It asks, and begins again with the same arguments.
     let stand_in = format!("{} stand-in", ostler().display());
     let write = |version: &str| {
-        lab.write_agent(&format!(
+        home.write_agent(&format!(
             "if [ \"$1\" = --version ]; then echo it is {version}; exit; fi\n\
              if [ \"$1\" = --yes ]; then shift; else {stand_in} --trust-dialog \"$@\"; fi\nexec {stand_in} \"$@\"\n"
         ));
     };
     write("2.1.0");
     let options = ["--prompt", "Go.", "--timeout", "60"];
-    lab.start_with("a", &options, &[]).fails(5, &["a person is needed", "❯ No, exit"]);
+    home.start_with("a", &options, &[]).fails(5, &["a person is needed", "❯ No, exit"]);
     let words = |name: &str| {
-        let program = lab.home.status(name)["pid"].as_u64().unwrap();
+        let program = home.status(name)["pid"].as_u64().unwrap();
         String::from_utf8_lossy(&fs::read(format!("/proc/{program}/cmdline")).unwrap()).into_owned()
     };
     assert!(!words("a").contains("Go."), "{:?}", words("a"));
-    lab.press("a", "\r");
-    lab.await_log("a", "submitted", 1);
-    lab.start_with("b", &[&options[..], &["--trust"]].concat(), &[]).ok();
+    home.press("a", "\r");
+    home.await_log("a", "submitted", 1);
+    home.start_with("b", &[&options[..], &["--trust"]].concat(), &[]).ok();
     assert!(words("b").contains("Go."), "{:?}", words("b"));
     // Nobody knows whether another version heeds what it is told.
     write("1.12.0");
-    lab.start_with("c", &options, &[]).ok();
+    home.start_with("c", &options, &[]).ok();
     assert!(!words("c").contains("Go."), "{:?}", words("c"));
     for name in ["a", "b", "c"] {
-        assert!(matches!(&lab.taken(name)[..], [taken] if taken.ends_with("Go.")), "{:?}", lab.taken(name));
+        assert!(matches!(&home.taken(name)[..], [taken] if taken.ends_with("Go.")), "{:?}", home.taken(name));
     }
 }
 
 #[test]
 fn a_prompt_that_reads_like_a_command_is_none() {
     let preset = PRESET.replace("[input]\n", "[input]\nliteral = { \"/\" = \" \" }\n");
-    let lab = Lab::new();
-    lab.write_preset(&format!("{preset}[prompt]\nfirst = \"flag\"\nflag = \"--\"\n"));
-    lab.start_with("a", &["--prompt", "/etc is full", "--no-beacon", "--timeout", "60"], &[]).ok();
-    assert_eq!(lab.taken("a"), [" /etc is full"]);
-    lab.start_with("b", &["--prompt", "/etc is full", "--timeout", "60"], &[]).ok();
-    let log = lab.log("b");
+    let home = TestHome::with_stand_in();
+    home.write_preset(&format!("{preset}[prompt]\nfirst = \"flag\"\nflag = \"--\"\n"));
+    home.start_with("a", &["--prompt", "/etc is full", "--no-beacon", "--timeout", "60"], &[]).ok();
+    assert_eq!(home.taken("a"), [" /etc is full"]);
+    home.start_with("b", &["--prompt", "/etc is full", "--timeout", "60"], &[]).ok();
+    let log = home.log("b");
     assert!(log.iter().all(|record| record["event"] != "bytes"), "behind other words it is none: {log:?}");
 }
 
 #[test]
 fn a_context_that_is_too_long_to_be_typed_arrives_whole() {
     for (first, hooks) in [("", ""), ("[prompt]\nfirst = \"flag\"\nflag = \"--\"\n", ""), ("", HOOKS)] {
-        let lab = Lab::with(&format!("{first}{hooks}"));
-        lab.write_agent(&hooked(&lab));
-        let context = lab.home.scratch().join("context.md");
+        let home = TestHome::with_stand_in_and(&format!("{first}{hooks}"));
+        home.write_agent(&hooked(&home));
+        let context = home.file("context.md");
         let long = format!("It begins.\n{}It ends.", "Many words about the parser.\n".repeat(20_000));
         fs::write(&context, &long).unwrap();
         let options = ["--timeout", "60", "--prompt", "Go.", "--context", context.to_str().unwrap()];
-        lab.start_with("a", &options, &[]).ok();
-        let taken = lab.taken("a");
+        home.start_with("a", &options, &[]).ok();
+        let taken = home.taken("a");
         assert_eq!(taken.len(), 2, "{first}{hooks}: {taken:?}");
         assert!(taken[0].len() < 1_000 && taken[1].ends_with("Go."), "{taken:?}");
         let file = taken[0].strip_prefix("Read the file ").unwrap().split(" and do").next().unwrap();
@@ -232,18 +238,18 @@ fn a_context_that_is_too_long_to_be_typed_arrives_whole() {
 
 #[test]
 fn a_trust_dialog_is_left_to_a_person_and_told() {
-    let lab = Lab::new();
-    let told = lab
+    let home = TestHome::with_stand_in();
+    let told = home
         .start_with("a", &["--prompt", "Go.", "--timeout", "60"], &["--trust-dialog"])
         .fails(5, &["a person is needed", "Is this a project you created", "❯ No, exit", "ostler attach a"]);
     assert!(told.contains("the session is blocked"), "{told}");
-    assert_eq!((lab.count("a", "answered"), lab.count("a", "bytes")), (0, 0));
+    assert_eq!((home.count("a", "answered"), home.count("a", "bytes")), (0, 0));
     // The person says yes, and the prompt is delivered.
-    lab.press("a", "\x1b[B");
-    lab.home.await_screen("a", "❯ Yes, I trust");
-    lab.press("a", "\r");
-    lab.await_log("a", "submitted", 1);
-    assert!(lab.taken("a")[0].ends_with("Go."));
+    home.press("a", "\x1b[B");
+    home.await_screen("a", "❯ Yes, I trust");
+    home.press("a", "\r");
+    home.await_log("a", "submitted", 1);
+    assert!(home.taken("a")[0].ends_with("Go."));
 }
 
 #[test]
@@ -255,136 +261,136 @@ kind = "trust"
 when = { in = "dialog", row = 'Is this a project you created' }
 answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^ ❯ ', grants = "unattended" }
 "#;
-    let lab = Lab::new();
-    lab.write_preset_of("alone", &format!("run.command = \"stand-in-agent\"\n{warning}"));
+    let home = TestHome::with_stand_in();
+    home.write_preset_of("alone", &format!("run.command = \"stand-in-agent\"\n{warning}"));
     let start = |name: &str, more: &[&str]| {
-        let log = lab.log_file(name);
+        let log = home.log_file(name);
         let args = ["start", "alone", "--name", name, "--prompt", "Go.", "--timeout", "60"];
         let flags = ["--", "--trust-dialog", "--log", log.to_str().unwrap()];
-        lab.run(&[&args[..], more, &flags].concat())
+        home.run(&[&args[..], more, &flags].concat())
     };
     // Trust in the folder is something else.
     start("a", &["--trust"]).fails(5, &["a person is needed"]);
     let done = start("b", &["--unattended"]);
-    let answers = |name: &str| lab.log(name).iter().filter(|record| record["event"] == "answered").count();
+    let answers = |name: &str| home.log(name).iter().filter(|record| record["event"] == "answered").count();
     assert_eq!((answers("a"), answers("b")), (0, 1), "{done:?}");
 }
 
 #[test]
 fn a_trusted_folder_is_said_to_be_by_choosing_the_row() {
-    let lab = Lab::new();
+    let home = TestHome::with_stand_in();
     let options = ["--prompt", "Go.", "--trust", "--timeout", "60"];
-    lab.start_with("a", &options, &["--trust-dialog"]).ok();
+    home.start_with("a", &options, &["--trust-dialog"]).ok();
     let answered = |name: &str| -> Vec<Value> {
-        let log = lab.log(name).into_iter().filter(|record| record["event"] == "answered");
+        let log = home.log(name).into_iter().filter(|record| record["event"] == "answered");
         log.map(|record| record["choice"].clone()).collect()
     };
     assert_eq!(answered("a"), ["Yes, I trust this folder"]);
-    assert!(lab.taken("a")[0].ends_with("Go."));
+    assert!(home.taken("a")[0].ends_with("Go."));
     // It is remembered for the folder, and for no other.
-    lab.start_with("b", &["--prompt", "Go.", "--timeout", "60"], &["--trust-dialog"]).ok();
+    home.start_with("b", &["--prompt", "Go.", "--timeout", "60"], &["--trust-dialog"]).ok();
     assert_eq!(answered("b"), ["Yes, I trust this folder"]);
-    let elsewhere = lab.home.scratch().to_str().unwrap().to_owned();
+    let elsewhere = home.scratch().to_str().unwrap().to_owned();
     let options = ["--prompt", "Go.", "--timeout", "60", "--cwd", &elsewhere];
-    lab.start_with("c", &options, &["--trust-dialog"]).fails(5, &["a person is needed"]);
+    home.start_with("c", &options, &["--trust-dialog"]).fails(5, &["a person is needed"]);
     assert_eq!(answered("c"), Vec::<Value>::new());
-    let events = lab.home.ok(["events", "a"]);
+    let events = home.ok(["events", "a"]);
     assert!(events.contains("dialog.answering") && events.contains("dialog.answered"), "{events}");
 }
 
 #[test]
 fn context_goes_before_the_prompt_also_when_it_has_to_be_typed_again() {
-    let lab = Lab::new();
-    let context = lab.home.scratch().join("context.md");
+    let home = TestHome::with_stand_in();
+    let context = home.file("context.md");
     fs::write(&context, "First this.").unwrap();
     let options = ["--timeout", "60", "--prompt", "Then that.", "--context", context.to_str().unwrap()];
-    lab.start_with("a", &options, &["--swallow-early", "3500"]).ok();
-    let taken = lab.taken("a");
+    home.start_with("a", &options, &["--swallow-early", "3500"]).ok();
+    let taken = home.taken("a");
     assert!(taken[0].contains("First this.") && taken[1].ends_with("Then that."), "{taken:?}");
-    assert!(lab.home.ok(["events", "a"]).contains("message.missed"), "the first try was lost");
+    assert!(home.ok(["events", "a"]).contains("message.missed"), "the first try was lost");
 }
 
 #[test]
 fn the_policy_of_the_moment_counts() {
-    let lab = Lab::new();
-    lab.write_settings("[policy]\ntrust = \"allow\"\n");
-    lab.start_with("a", &[], &["--trust-dialog"]).ok();
-    lab.write_settings("[policy]\ntrust = \"deny\"\n");
-    lab.start_with("b", &[], &["--trust-dialog"]).fails(1, &["b ended at once: exit status 1"]);
-    let events = lab.home.ok(["events", "b"]);
+    let home = TestHome::with_stand_in();
+    home.write_settings("[policy]\ntrust = \"allow\"\n");
+    home.start_with("a", &[], &["--trust-dialog"]).ok();
+    home.write_settings("[policy]\ntrust = \"deny\"\n");
+    home.start_with("b", &[], &["--trust-dialog"]).fails(1, &["b ended at once: exit status 1"]);
+    let events = home.ok(["events", "b"]);
     assert!(!events.contains("allow"), "{events}");
     assert!(events.contains("dialog.answered") && events.contains("deny"), "{events}");
 }
 
 #[test]
 fn the_policy_answers_where_it_says_so() {
-    let lab = Lab::new();
-    lab.write_settings("[policy]\ntrust = \"deny\"\ndialog = \"allow\"\n");
-    lab.start("a", &["--trust-dialog"]);
-    let ended = lab.wait("a", "exited");
+    let home = TestHome::with_stand_in();
+    home.write_settings("[policy]\ntrust = \"deny\"\ndialog = \"allow\"\n");
+    home.start("a", &["--trust-dialog"]);
+    let ended = home.wait("a", "exited");
     assert_eq!(ended["exit"]["status"], 1, "{ended}");
     let answered = |name: &str| -> Vec<Value> {
-        let log = lab.log(name).into_iter().filter(|record| record["event"] == "answered");
+        let log = home.log(name).into_iter().filter(|record| record["event"] == "answered");
         log.map(|record| record["choice"].clone()).collect()
     };
     assert_eq!(answered("a"), ["No, exit"]);
     // Another dialog before the one that a person has to see to.
-    lab.write_settings("[policy.rules]\ntheme = \"allow\"\n");
-    lab.start_with("b", &["--prompt", "Go.", "--timeout", "60"], &["--theme-dialog", "--trust-dialog"])
+    home.write_settings("[policy.rules]\ntheme = \"allow\"\n");
+    home.start_with("b", &["--prompt", "Go.", "--timeout", "60"], &["--theme-dialog", "--trust-dialog"])
         .fails(5, &["Is this a project you created"]);
     assert_eq!(answered("b"), ["Light mode"]);
 }
 
 #[test]
 fn without_a_name_the_agent_and_the_name_are_chosen() {
-    let lab = Lab::new();
-    lab.write_settings("[agents]\ndefault = \"standin\"\n");
-    let first: Value = serde_json::from_str(&lab.run(&["start", "--json"]).ok()).unwrap();
+    let home = TestHome::with_stand_in();
+    home.write_settings("[agents]\ndefault = \"standin\"\n");
+    let first: Value = serde_json::from_str(&home.run(&["start", "--json"]).ok()).unwrap();
     assert_eq!(first["agent"], "standin");
     let name = first["name"].as_str().unwrap();
-    let second = lab.run(&["start", "standin"]).ok();
+    let second = home.run(&["start", "standin"]).ok();
     assert_ne!(second.trim(), name, "a running session keeps its name");
-    lab.wait(name, "idle");
-    lab.wait(second.trim(), "idle");
-    lab.run(&["send", second.trim(), "hello", "--timeout", "60"]).ok();
+    home.wait(name, "idle");
+    home.wait(second.trim(), "idle");
+    home.run(&["send", second.trim(), "hello", "--timeout", "60"]).ok();
 }
 
 #[test]
 fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
-    let lab = Lab::new();
-    let context = lab.home.scratch().join("context.md");
+    let home = TestHome::with_stand_in();
+    let context = home.file("context.md");
     fs::write(&context, "First this.").unwrap();
     let options = ["--prompt", "Then that.", "--no-wait", "--context", context.to_str().unwrap()];
     // Longer than anybody has: the prompt comes when the agent has confirmed its context.
-    lab.write_settings("[delivery]\nack_wait_seconds = 3600\n");
-    lab.start_with("a", &options, &[]).ok();
-    lab.await_log("a", "submitted", 1);
-    lab.wait("a", "idle");
-    let waiting = || lab.run(&["messages", "list", "a", "--json"]).ok();
+    home.write_settings("[delivery]\nack_wait_seconds = 3600\n");
+    home.start_with("a", &options, &[]).ok();
+    home.await_log("a", "submitted", 1);
+    home.wait("a", "idle");
+    let waiting = || home.run(&["messages", "list", "a", "--json"]).ok();
     until("the prompt waits", || waiting().contains("another message goes first").then_some(()));
-    let id = lab.taken("a")[0].split("[CONTEXT ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
-    assert_eq!(lab.count("a", "submitted"), 1);
-    lab.run(&["ack", &id]).ok();
-    lab.await_log("a", "submitted", 2);
+    let id = home.taken("a")[0].split("[CONTEXT ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert_eq!(home.count("a", "submitted"), 1);
+    home.run(&["ack", &id]).ok();
+    home.await_log("a", "submitted", 2);
     // Not at all.
-    lab.write_settings("[delivery]\nack_wait_seconds = 0\n");
-    lab.start_with("b", &options, &[]).ok();
-    lab.await_log("b", "submitted", 2);
+    home.write_settings("[delivery]\nack_wait_seconds = 0\n");
+    home.start_with("b", &options, &[]).ok();
+    home.await_log("b", "submitted", 2);
     // And nobody need be asked.
-    lab.write_settings("[delivery]\nack = false\nack_wait_seconds = 3600\n");
-    lab.start_with("c", &options, &[]).ok();
-    lab.await_log("c", "submitted", 2);
-    assert!(!lab.taken("c").concat().contains("acknowledge"), "{:?}", lab.taken("c"));
+    home.write_settings("[delivery]\nack = false\nack_wait_seconds = 3600\n");
+    home.start_with("c", &options, &[]).ok();
+    home.await_log("c", "submitted", 2);
+    assert!(!home.taken("c").concat().contains("acknowledge"), "{:?}", home.taken("c"));
 }
 
 #[test]
 fn what_is_recalled_does_not_repeat_the_prompt() {
-    let lab = Lab::new();
-    fs::write(lab.project().join("parser.rs"), "fn parse_numbers() {}\n").unwrap();
-    lab.run(&["context", "save", "The parser was rewritten."]).ok();
+    let home = TestHome::with_stand_in();
+    fs::write(home.project().join("parser.rs"), "fn parse_numbers() {}\n").unwrap();
+    home.run(&["context", "save", "The parser was rewritten."]).ok();
     let prompt = "Mend parse_numbers for hexadecimal ones.";
-    lab.start_with("a", &["--timeout", "60", "--recall", "--prompt", prompt], &[]).ok();
-    let taken = lab.taken("a").join("\n");
+    home.start_with("a", &["--timeout", "60", "--recall", "--prompt", prompt], &[]).ok();
+    let taken = home.taken("a").join("\n");
     assert!(taken.contains("The parser was rewritten.") && taken.contains("parser.rs"), "{taken}");
     assert_eq!(taken.matches(prompt).count(), 1, "{taken}");
 }

@@ -6,12 +6,12 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
-use crate::agent_lab::{Lab, PRESET};
+use crate::stand_in::PRESET;
 use crate::support::{TestHome, ostler, until};
 
 #[track_caller]
-fn start(lab: &Lab, options: &[&str], flags: &[&str]) -> Value {
-    serde_json::from_str(&lab.start_with("a", &[&["--json"], options].concat(), flags).ok()).unwrap()
+fn start(home: &TestHome, options: &[&str], flags: &[&str]) -> Value {
+    serde_json::from_str(&home.start_with("a", &[&["--json"], options].concat(), flags).ok()).unwrap()
 }
 
 fn wait(home: &TestHome, states: &str) -> Value {
@@ -28,50 +28,47 @@ fn stops(home: &TestHome) -> Vec<String> {
 
 #[test]
 fn a_stop_is_recorded_once_for_every_prompt_whoever_gave_it() {
-    let lab = Lab::new();
-    let home = &lab.home;
-    start(&lab, &[], &[]);
-    wait(home, "idle");
-    assert_eq!(stops(home), Vec::<String>::new(), "nothing was asked of it");
-    lab.deliver("a", "first !work 300ms", &[]);
-    until("the first stop is recorded", || (stops(home).len() == 1).then_some(()));
+    let home = TestHome::with_stand_in();
+    start(&home, &[], &[]);
+    wait(&home, "idle");
+    assert_eq!(stops(&home), Vec::<String>::new(), "nothing was asked of it");
+    home.deliver("a", "first !work 300ms", &[]);
+    until("the first stop is recorded", || (stops(&home).len() == 1).then_some(()));
     home.ok(["send", "a", "--raw", "typed by hand !work 300ms\r"]);
-    until("the second stop is recorded", || (stops(home).len() == 2).then_some(()));
+    until("the second stop is recorded", || (stops(&home).len() == 2).then_some(()));
     home.kill_daemon();
-    lab.deliver("a", "third !permission ls", &[]);
-    until("the dialog is recorded", || (stops(home).len() == 3).then_some(()));
+    home.deliver("a", "third !permission ls", &[]);
+    until("the dialog is recorded", || (stops(&home).len() == 3).then_some(()));
     home.ok(["stop", "a"]);
-    until("the end is recorded", || (stops(home).len() == 4).then_some(()));
-    assert_eq!(stops(home), ["turn_ended", "turn_ended", "dialog_open", "pty_exit"]);
+    until("the end is recorded", || (stops(&home).len() == 4).then_some(()));
+    assert_eq!(stops(&home), ["turn_ended", "turn_ended", "dialog_open", "pty_exit"]);
 }
 
 #[test]
 fn rules_of_a_users_preset_tell_what_the_agent_does() {
-    let lab = Lab::new();
-    let home = &lab.home;
-    let started = start(&lab, &[], &[]);
+    let home = TestHome::with_stand_in();
+    let started = start(&home, &[], &[]);
     assert_eq!(started["agent"], "standin");
-    wait(home, "idle");
+    wait(&home, "idle");
     home.ok(["send", "a", "--raw", "!work 2s\r"]);
-    wait(home, "working");
-    wait(home, "idle");
+    wait(&home, "working");
+    wait(&home, "idle");
     home.ok(["send", "a", "--raw", "!permission rm -r build\r"]);
-    let blocked = wait(home, "blocked");
+    let blocked = wait(&home, "blocked");
     assert_eq!((&blocked["state"], &blocked["kind"]), (&"blocked".into(), &"permission".into()));
     assert!(blocked["confidence"].as_f64().unwrap() > 0.9, "{blocked}");
     let explained = home.json(["explain", "a", "--json"]);
     assert_eq!(explained["rules"][0]["rule"], "permission");
     assert!(home.ok(["explain", "a"]).contains("screen: rule permission"));
     home.ok(["send", "a", "--raw", "1"]);
-    wait(home, "idle");
+    wait(&home, "idle");
 }
 
 #[test]
 fn an_agents_own_word_is_believed_at_once_and_quoted_text_is_not() {
-    let lab = Lab::new();
-    let home = &lab.home;
-    start(&lab, &[], &["--status"]);
-    let idle = wait(home, "idle");
+    let home = TestHome::with_stand_in();
+    start(&home, &[], &["--status"]);
+    let idle = wait(&home, "idle");
     assert!(idle["because"][0].as_str().unwrap().contains("program status"), "{idle}");
     home.ok([
         "send",
@@ -80,22 +77,21 @@ fn an_agents_own_word_is_believed_at_once_and_quoted_text_is_not() {
         "!say Do you want to proceed? 1. Yes 2. No (esc to interrupt) Working… (3s)\r",
     ]);
     home.await_screen("a", "● Do you want");
-    wait(home, "idle");
+    wait(&home, "idle");
 }
 
 #[test]
 fn a_killed_daemon_comes_back_without_calling_a_working_agent_idle() {
-    let lab = Lab::new();
-    let home = &lab.home;
-    start(&lab, &[], &[]);
-    wait(home, "idle");
+    let home = TestHome::with_stand_in();
+    start(&home, &[], &[]);
+    wait(&home, "idle");
     home.ok(["send", "a", "--raw", "!work 8s\r"]);
-    wait(home, "working");
+    wait(&home, "working");
     for _ in 0..5 {
         home.kill_daemon();
         assert_eq!(home.status("a")["state"], "working");
     }
-    wait(home, "idle");
+    wait(&home, "idle");
     let states: Vec<Value> = home
         .ok(["events", "a", "--json"])
         .lines()
@@ -108,15 +104,14 @@ fn a_killed_daemon_comes_back_without_calling_a_working_agent_idle() {
 
 #[test]
 fn changed_rules_are_used_by_a_running_session() {
-    let lab = Lab::new();
-    let home = &lab.home;
-    start(&lab, &[], &[]);
-    wait(home, "idle");
-    lab.write_preset(&format!("{PRESET}\n[rules.composer.when]\ncomposer = true\n"));
+    let home = TestHome::with_stand_in();
+    start(&home, &[], &[]);
+    wait(&home, "idle");
+    home.write_preset(&format!("{PRESET}\n[rules.composer.when]\ncomposer = true\n"));
     // A file that is wrong changes nothing; the next one does.
     assert_eq!(home.status("a")["state"], "idle");
-    lab.write_preset(&PRESET.replace("state = \"idle\"", "state = \"limited\"\nkind = \"quota\""));
-    let limited = wait(home, "limited");
+    home.write_preset(&PRESET.replace("state = \"idle\"", "state = \"limited\"\nkind = \"quota\""));
+    let limited = wait(&home, "limited");
     assert_eq!(limited["kind"], "quota");
 }
 
@@ -161,13 +156,12 @@ fn a_program_that_waits_for_the_network_is_working() {
 
 #[test]
 fn a_recording_replays_to_what_was_said_live() {
-    let lab = Lab::new();
-    let home = &lab.home;
-    let session = start(&lab, &["--record", "8"], &[]);
-    wait(home, "idle");
+    let home = TestHome::with_stand_in();
+    let session = start(&home, &["--record", "8"], &[]);
+    wait(&home, "idle");
     home.ok(["send", "a", "--raw", "!work 1s\r"]);
-    wait(home, "working");
-    wait(home, "idle");
+    wait(&home, "working");
+    wait(&home, "idle");
     home.ok(["stop", "a"]);
     let cast = format!("{}/session.cast", session["dir"].as_str().unwrap());
     let replayed = || home.ok(["replay", &cast, "--json"]);
@@ -193,12 +187,11 @@ fn a_recording_replays_to_what_was_said_live() {
 
 #[test]
 fn a_wrapped_agent_is_what_the_user_says() {
-    let lab = Lab::new();
-    let home = &lab.home;
+    let home = TestHome::with_stand_in();
     let program = ostler().to_str().unwrap();
     let started = home.json(["start", program, "--as", "standin", "--name", "a", "--json", "--", "stand-in"]);
     assert_eq!(started["agent"], "standin");
-    let idle = wait(home, "idle");
+    let idle = wait(&home, "idle");
     assert_eq!(idle["because"][0], "screen: rule composer");
     home.run(["start", program, "--as", "nobody"])
         .fails(2, &["no agent is called \"nobody\"", "ostler agents list"]);

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use self::scenario::{DRAFT, Kind, Message, Scenario};
-use crate::agent_lab::{Lab, PRESET, Sending, texts};
-use crate::support::{ostler, setting, within};
+use crate::stand_in::{PRESET, Sending, texts};
+use crate::support::{TestHome, ostler, setting, within};
 
 /// Agents at the same time.
 const WORKERS: usize = 8;
@@ -43,9 +43,9 @@ impl Tally {
 fn whatever_agents_do_what_is_said_of_a_message_is_so() {
     let (count, seed) = (setting("OSTLER_STORM", 16), setting("OSTLER_SEED", 1));
     println!("OSTLER_STORM={count} OSTLER_SEED={seed}");
-    let lab = Lab::new();
-    lab.write_preset_of("taker", &format!("{PRESET}[prompt]\nfirst = \"flag\"\nflag = \"--\"\n"));
-    lab.home.daemon_pid();
+    let home = TestHome::with_stand_in();
+    home.write_preset_of("taker", &format!("{PRESET}[prompt]\nfirst = \"flag\"\nflag = \"--\"\n"));
+    home.daemon_pid();
     let next = AtomicU64::new(0);
     let tally = Mutex::new(Tally::default());
     std::thread::scope(|scope| {
@@ -57,8 +57,8 @@ fn whatever_agents_do_what_is_said_of_a_message_is_so() {
                         return;
                     }
                     let scenario = Scenario::new(seed, index);
-                    play(&lab, &scenario);
-                    judge(&lab, &scenario, &tally);
+                    play(&home, &scenario);
+                    judge(&home, &scenario, &tally);
                 }
             });
         }
@@ -73,8 +73,8 @@ fn whatever_agents_do_what_is_said_of_a_message_is_so() {
     assert!(taken * 2 > all, "too few arrived to mean anything: {outcomes:?}");
 }
 
-fn play(lab: &Lab, scenario: &Scenario) {
-    let project = lab.home.scratch().join(&scenario.name);
+fn play(home: &TestHome, scenario: &Scenario) {
+    let project = home.scratch().join(&scenario.name);
     fs::create_dir_all(&project).unwrap();
     let mut start = match scenario.kind {
         Kind::Known => vec!["start", "standin"],
@@ -88,11 +88,11 @@ fn play(lab: &Lab, scenario: &Scenario) {
     }
     start.push("--");
     start.extend((scenario.kind == Kind::Unknown).then_some("stand-in"));
-    let log = lab.log_file(&scenario.name);
+    let log = home.log_file(&scenario.name);
     start.extend(["--log", log.to_str().unwrap()]);
     start.extend(scenario.flags.iter().map(String::as_str));
     // One that dies early is told about: that is as it should be.
-    lab.run(&start);
+    home.run(&start);
     let began = Instant::now();
     let mut draft = scenario.has("--draft") && scenario.clears_draft;
     let mut waiting = scenario.messages.iter();
@@ -101,32 +101,32 @@ fn play(lab: &Lab, scenario: &Scenario) {
         sending.retain_mut(|sending| !sending.is_over());
         if sending.is_empty() {
             let Some(first) = waiting.next() else { break };
-            sending.push(send(lab, &scenario.name, first));
+            sending.push(send(home, &scenario.name, first));
             while let Some(message) = waiting.as_slice().first().filter(|message| message.at_once) {
-                sending.push(send(lab, &scenario.name, message));
+                sending.push(send(home, &scenario.name, message));
                 waiting.next();
             }
         }
         if began.elapsed() > LIMIT {
             break;
         }
-        let state = lab.run(&["wait", &scenario.name, "blocked,exited,idle", "--timeout", "1", "--json"]);
+        let state = home.run(&["wait", &scenario.name, "blocked,exited,idle", "--timeout", "1", "--json"]);
         let Ok(state) = serde_json::from_str::<Value>(&state.out) else { continue };
         match state["state"].as_str() {
-            Some("blocked") => answer(lab, scenario, &state["kind"]),
+            Some("blocked") => answer(home, scenario, &state["kind"]),
             // It may have died since.
             Some("idle") if std::mem::take(&mut draft) => {
-                lab.run(&["send", &scenario.name, "--raw", "\x15"]);
+                home.run(&["send", &scenario.name, "--raw", "\x15"]);
             }
             _ => {}
         }
     }
-    lab.run(&["stop", &scenario.name, "--grace", "0"]);
+    home.run(&["stop", &scenario.name, "--grace", "0"]);
 }
 
-fn send(lab: &Lab, name: &str, message: &Message) -> Sending {
+fn send(home: &TestHome, name: &str, message: &Message) -> Sending {
     let Message { id, text, mode, priority, .. } = message;
-    lab.begin_send(
+    home.begin_send(
         name,
         text.as_bytes(),
         &["--id", id, "--mode", mode, "--priority", priority, "--timeout", PATIENCE],
@@ -134,9 +134,9 @@ fn send(lab: &Lab, name: &str, message: &Message) -> Sending {
 }
 
 /// Answers a dialog as a person does: with a look first.
-fn answer(lab: &Lab, scenario: &Scenario, kind: &Value) {
+fn answer(home: &TestHome, scenario: &Scenario, kind: &Value) {
     let name = &scenario.name;
-    let screen = lab.run(&["screen", name]).out;
+    let screen = home.run(&["screen", name]).out;
     let keys = match kind.as_str() {
         Some("trust") if scenario.trusted => return,
         Some("trust") if screen.contains("❯ Yes, I trust") => "\r",
@@ -147,19 +147,19 @@ fn answer(lab: &Lab, scenario: &Scenario, kind: &Value) {
         Some("question") if screen.contains("❯ 1. Go left") => "2",
         _ => return,
     };
-    let seen = lab.count(name, "answered");
-    lab.run(&["send", name, "--raw", keys]);
+    let seen = home.count(name, "answered");
+    home.run(&["send", name, "--raw", keys]);
     // A slow look must not answer the next dialog with keys for this one.
     if keys.len() == 1 {
-        within(Duration::from_secs(2), || (lab.count(name, "answered") != seen).then_some(()));
+        within(Duration::from_secs(2), || (home.count(name, "answered") != seen).then_some(()));
     }
 }
 
-fn judge(lab: &Lab, scenario: &Scenario, tally: &Mutex<Tally>) {
+fn judge(home: &TestHome, scenario: &Scenario, tally: &Mutex<Tally>) {
     let name = &scenario.name;
-    let log = lab.log(name);
+    let log = home.log(name);
     let taken: Vec<String> = texts(&log).iter().map(|text| text.trim_end().to_owned()).collect();
-    let listed = lab.run(&["messages", "list", name, "--all", "--json"]).out;
+    let listed = home.run(&["messages", "list", name, "--all", "--json"]).out;
     let listed: Vec<Value> = serde_json::from_str(&listed).unwrap_or_default();
     let mut tally = tally.lock().unwrap();
     let mut wrong = Vec::new();

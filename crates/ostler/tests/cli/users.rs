@@ -20,7 +20,7 @@ use ostler_protocol::{PROTOCOL, Request, Response};
 use rustix::fs::{Gid, Uid};
 use serde_json::Value;
 
-use crate::support::{Done, TestHome, is_running, ostler, pid, until};
+use crate::support::{Done, TestHome, is_running, ostler, pid, until, until_gone};
 
 /// Whose home it is: `nobody`.
 const OWNER: u32 = 65534;
@@ -289,7 +289,7 @@ fn the_owner_too_needs_the_token_of_a_session() {
     // With the right one, the same words end the session.
     let (answer, _) = greet_holder(OWNER, &dir, token);
     assert!(answer.starts_with("Welcome"), "{answer}");
-    until("the program is gone", || (!is_running(program)).then_some(()));
+    until_gone("the program is gone", program);
 }
 
 #[test]

@@ -6,17 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 
 use super::shared::Server;
-use super::world::{World, reasons};
-use crate::support::Done;
+use super::team::reasons;
+use crate::support::{Done, TestHome};
 
 /// Adds an agent that is another stand-in for the key `sk-one` and for settings in `/elsewhere` than for all others.
-fn with_accounts(world: &World, name: &str, one: &str, others: &str) {
-    world.preset(name);
-    let preset = world.path("home/config/agents").join(format!("{name}.toml"));
+fn with_accounts(home: &TestHome, name: &str, one: &str, others: &str) {
+    home.preset(name);
+    let preset = home.file("home/config/agents").join(format!("{name}.toml"));
     let text =
         fs::read_to_string(&preset).unwrap().replace("[run]\n", "[run]\nkeys = [\"A_TOKEN\", \"A_KEY\"]\n");
     fs::write(preset, text + "\n[config]\nenv = \"A_HOME\"\n").unwrap();
-    let program = world.path("bin").join(name);
+    let program = home.file("bin").join(name);
     let is_one = r#"[ "$A_KEY" = sk-one ] || [ "$A_HOME" = /elsewhere ]"#;
     fs::write(&program, format!("#!/bin/sh\n{is_one} && exec {one} \"$@\"\nexec {others} \"$@\"\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -24,15 +24,15 @@ fn with_accounts(world: &World, name: &str, one: &str, others: &str) {
 
 /// Runs a task in an environment; returns who was asked, and what came of it.
 #[track_caller]
-fn task_with(world: &World, variable: (&str, &str), agents: &str) -> Vec<(String, String)> {
+fn task_with(home: &TestHome, variable: (&str, &str), agents: &str) -> Vec<(String, String)> {
     let args = ["run", "Do it.", "--json", "--agent", agents, "--check", "true"];
-    let done = Done::from(&world.command(&args).env(variable.0, variable.1).output().unwrap());
+    let done = Done::from(&home.command(&args).env(variable.0, variable.1).output().unwrap());
     assert_eq!(done.code, 0, "{done:?}");
     reasons(&serde_json::from_str(&done.out).unwrap())
 }
 
-fn rows(world: &World, provider: &str) -> Vec<Value> {
-    let all = world.json(&["providers", "--json"])["providers"].clone();
+fn rows(home: &TestHome, provider: &str) -> Vec<Value> {
+    let all = home.json(&["providers", "--json"])["providers"].clone();
     all.as_array().unwrap().iter().filter(|known| known["provider"] == provider).cloned().collect()
 }
 
@@ -42,44 +42,44 @@ fn told(turns: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[test]
 fn each_account_has_a_breaker_of_its_own() {
-    let world = World::new();
-    world.agent("limited", "", &["!limit 7pm"]).agent("fine", "--status", &["!say done"]);
-    world.agent("b", "--status", &["!say done"]);
-    with_accounts(&world, "a", "limited", "fine");
+    let home = TestHome::with_repository();
+    home.agent("limited", "", &["!limit 7pm"]).agent("fine", "--status", &["!say done"]);
+    home.agent("b", "--status", &["!say done"]);
+    with_accounts(&home, "a", "limited", "fine");
     let (limited, fine) = (told(&[("a", "quota used up"), ("b", "idle")]), told(&[("a", "idle")]));
-    assert_eq!(task_with(&world, ("A_KEY", "sk-one"), "a,b"), limited);
+    assert_eq!(task_with(&home, ("A_KEY", "sk-one"), "a,b"), limited);
     // Other keys, the login of this machine, and settings elsewhere are other accounts.
-    assert_eq!(task_with(&world, ("A_KEY", "sk-two"), "a,b"), fine);
-    assert_eq!(task_with(&world, ("A_KEY", ""), "a,b"), fine);
-    assert_eq!(task_with(&world, ("A_HOME", "/elsewhere"), "a,b"), limited);
+    assert_eq!(task_with(&home, ("A_KEY", "sk-two"), "a,b"), fine);
+    assert_eq!(task_with(&home, ("A_KEY", ""), "a,b"), fine);
+    assert_eq!(task_with(&home, ("A_HOME", "/elsewhere"), "a,b"), limited);
     for shut in [("A_KEY", "sk-one"), ("A_HOME", "/elsewhere")] {
-        assert_eq!(task_with(&world, shut, "a,b"), told(&[("b", "idle")]), "{shut:?}");
+        assert_eq!(task_with(&home, shut, "a,b"), told(&[("b", "idle")]), "{shut:?}");
     }
 
-    world.home.kill_daemon();
-    let rows = rows(&world, "a");
+    home.kill_daemon();
+    let rows = rows(&home, "a");
     let accounts: Vec<&str> = rows.iter().map(|row| row["account"].as_str().unwrap()).collect();
     assert!(accounts[0].starts_with("dir-") && accounts[1].starts_with("key-"), "{rows:?}");
     assert!(rows.iter().all(|row| row["reason"] == "quota" && row["machine"].is_null()), "{rows:?}");
-    let shown = world.run(&["providers"]).ok();
+    let shown = home.run(&["providers"]).ok();
     assert!(shown.contains(&format!("a@{} open (quota) until 20", accounts[1])), "{shown}");
     assert!(!shown.contains("sk-one"), "{shown}");
 
     // One account, then all of them.
-    let shown = world.run(&["providers", "reset", &format!("a@{}", accounts[1])]).ok();
+    let shown = home.run(&["providers", "reset", &format!("a@{}", accounts[1])]).ok();
     assert!(shown.contains(&format!("a@{} closed\n", accounts[1])), "{shown}");
     assert!(shown.contains(&format!("a@{} open", accounts[0])), "{shown}");
-    assert_eq!(task_with(&world, ("A_KEY", "sk-one"), "a,b"), limited);
-    let shown = world.run(&["providers", "reset", "a"]).ok();
+    assert_eq!(task_with(&home, ("A_KEY", "sk-one"), "a,b"), limited);
+    let shown = home.run(&["providers", "reset", "a"]).ok();
     assert_eq!((shown.matches(" closed\n").count(), shown.matches(" open").count()), (2, 0), "{shown}");
 }
 
 #[test]
 fn trouble_of_a_machine_is_its_own_and_a_limit_is_everybodys() {
     let Some(server) = Server::start() else { return };
-    let (here, there) = (server.world(), server.world());
-    for world in [&here, &there] {
-        world.agent("b", "--status", &["!say done"]).agent("limited", "", &["!limit 7pm"]);
+    let (here, there) = (server.home(), server.home());
+    for home in [&here, &there] {
+        home.agent("b", "--status", &["!say done"]).agent("limited", "", &["!limit 7pm"]);
     }
     let table = [
         ("outside", "!error 401 Unauthorized", "login refused", "auth"),

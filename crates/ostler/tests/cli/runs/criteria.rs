@@ -5,13 +5,12 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::helping::is_contained;
-use super::world::World;
-use crate::support::{is_running, until};
+use crate::support::{TestHome, is_running, until_file, until_gone};
 
 /// A task whose file has a criterion, and perhaps a check that anything passes.
-fn task(world: &World, checked: bool) -> String {
+fn task(home: &TestHome, checked: bool) -> String {
     let checks = if checked { "checks = [\"cat out.txt\"]\n" } else { "" };
-    let file = world.path("tasks.toml");
+    let file = home.file("tasks.toml");
     let text = format!(
         "[[tasks]]\nid = \"t\"\ninstructions = \"Do it.\"\ncriteria = [\"out.txt is good\"]\n{checks}"
     );
@@ -19,14 +18,14 @@ fn task(world: &World, checked: bool) -> String {
     file.display().to_string()
 }
 
-fn play(world: &World, checked: bool, args: &[&str]) -> (i32, Value) {
-    let file = task(world, checked);
-    let done = world.run(&[&["run", "--task", &file, "--agent", "a", "--json"], args].concat());
+fn play(home: &TestHome, checked: bool, args: &[&str]) -> (i32, Value) {
+    let file = task(home, checked);
+    let done = home.run(&[&["run", "--task", &file, "--agent", "a", "--json"], args].concat());
     (done.code, serde_json::from_str(&done.out).unwrap_or_else(|_| panic!("{done:?}")))
 }
 
-fn shown(world: &World, run: &Value) -> String {
-    world.run(&["runs", "show", run["id"].as_str().unwrap()]).ok()
+fn shown(home: &TestHome, run: &Value) -> String {
+    home.run(&["runs", "show", run["id"].as_str().unwrap()]).ok()
 }
 
 #[test]
@@ -40,10 +39,10 @@ fn what_fails_them_is_told_to_the_next_attempt_and_what_meets_them_is_reported()
              that helper proposed",
         ),
     ] {
-        let world = World::new();
-        world.agent("a", "--status", &["!write out.txt bad !say done", "!write out.txt good !say done"]);
-        world.helper("helper", "[[\"grep\", \"-c\", \"good\", \"out.txt\"], [\"no-such-program\"]]");
-        let (code, run) = play(&world, checked, &["--helper", "helper"]);
+        let home = TestHome::with_repository();
+        home.agent("a", "--status", &["!write out.txt bad !say done", "!write out.txt good !say done"]);
+        home.helper("helper", "[[\"grep\", \"-c\", \"good\", \"out.txt\"], [\"no-such-program\"]]");
+        let (code, run) = play(&home, checked, &["--helper", "helper"]);
         if !is_contained(&run) {
             return;
         }
@@ -53,13 +52,13 @@ fn what_fails_them_is_told_to_the_next_attempt_and_what_meets_them_is_reported()
         assert_eq!(errors, [&json!(["grep -c good out.txt: 0"]), &json!([])]);
         let block = "--- RETRY CONTEXT ---\nAttempt #2 - Previous validation failures:\n- grep -c good out.txt: 0\n\
                      Already created: out.txt\nFocus on fixing";
-        assert!(world.prompts("a")[1].starts_with(block), "{:?}", world.prompts("a"));
-        let told = world.told("helper");
+        assert!(home.prompts("a")[1].starts_with(block), "{:?}", home.prompts("a"));
+        let told = home.told("helper");
         let block = "\n--- HELPER AGENT CONTEXT ---\nAttempt #2 (1 previous retries) - criteria not verified\n\
                      Attempt 1 touched: out.txt - error: \"grep -c good out.txt: 0\"\n\
                      Attempt 2 touched: out.txt\nGenerate commands to verify ALL criteria.\n--- END CONTEXT ---\n\n";
         assert!(told.starts_with(block) && told.contains("Criteria:\n- out.txt is good\n"), "{told}");
-        let shown = shown(&world, &run);
+        let shown = shown(&home, &run);
         assert!(
             shown.contains("  criteria: passed: grep -c good out.txt\n    not run: no-such-program: "),
             "{shown}"
@@ -69,21 +68,21 @@ fn what_fails_them_is_told_to_the_next_attempt_and_what_meets_them_is_reported()
 
 #[test]
 fn a_helpers_word_and_its_changes_verify_nothing() {
-    let world = World::new();
+    let home = TestHome::with_repository();
     let acts = [1, 2, 3, 4].map(|number| format!("!write out.txt bad{number} !say done"));
-    world.agent("a", "--status", &acts.each_ref().map(String::as_str));
-    world.helper("helper", "All criteria are met.\n[[\"grep\", \"-c\", \"good\", \"out.txt\"]]");
-    let talks = fs::read_to_string(world.path("bin/helper")).unwrap();
-    world.script("helper", &format!("echo good > out.txt\n{talks}"));
-    let (code, run) = play(&world, true, &["--helper", "helper"]);
+    home.agent("a", "--status", &acts.each_ref().map(String::as_str));
+    home.helper("helper", "All criteria are met.\n[[\"grep\", \"-c\", \"good\", \"out.txt\"]]");
+    let talks = fs::read_to_string(home.file("bin/helper")).unwrap();
+    home.script("helper", &format!("echo good > out.txt\n{talks}"));
+    let (code, run) = play(&home, true, &["--helper", "helper"]);
     if !is_contained(&run) {
         return;
     }
     assert_eq!((code, &run["state"]), (1, &json!("given_up")), "{run:#}");
     assert_eq!(run["criteria"]["findings"], json!(["grep -c good out.txt: 0"]));
-    assert_eq!(world.prompts("a").len(), 3, "no more than there may be");
-    assert!(shown(&world, &run).contains("  criteria: failed: grep -c good out.txt: 0\n"));
-    assert_eq!(fs::read_to_string(world.path("project/out.txt")).unwrap().trim(), "bad3");
+    assert_eq!(home.prompts("a").len(), 3, "no more than there may be");
+    assert!(shown(&home, &run).contains("  criteria: failed: grep -c good out.txt: 0\n"));
+    assert_eq!(fs::read_to_string(home.file("project/out.txt")).unwrap().trim(), "bad3");
 }
 
 #[test]
@@ -95,50 +94,54 @@ fn criteria_that_nobody_verifies_are_said_to_be_that() {
     ];
     for (says, reason) in table {
         for (checked, outcome) in [(true, "done"), (false, "finished_unchecked")] {
-            let world = World::new();
-            world.agent("a", "--status", &["!write out.txt any !say done"]);
+            let home = TestHome::with_repository();
+            home.agent("a", "--status", &["!write out.txt any !say done"]);
             let mut args = Vec::new();
             if let Some(says) = says {
-                world.helper("helper", says);
+                home.helper("helper", says);
                 args = vec!["--helper", "helper"];
             }
-            let (code, run) = play(&world, checked, &args);
+            let (code, run) = play(&home, checked, &args);
             assert_eq!((code, &run["outcome"]["outcome"]), (0, &json!(outcome)), "{run:#}");
             assert!(
                 run["summary"].as_str().unwrap().ends_with("; its criteria were not verified"),
                 "{run:#}"
             );
-            let shown = shown(&world, &run);
+            let shown = shown(&home, &run);
             assert!(shown.contains(&format!("  the criteria were not verified: {reason}")), "{shown}");
-            assert_eq!(world.prompts("a").len(), 1);
+            assert_eq!(home.prompts("a").len(), 1);
         }
     }
 }
 
 #[test]
 fn a_helper_that_is_asked_ends_with_its_run() {
-    let world = World::new();
-    world.agent("a", "--status", &["!write out.txt any !say done"]);
-    world.helper("helper", "");
-    let pids = world.path("helper.pid");
-    world.script(
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!write out.txt any !say done"]);
+    home.helper("helper", "");
+    let pids = home.file("helper.pid");
+    home.script(
         "helper",
         &format!("echo $$ > '{0}.new' && mv '{0}.new' '{0}'; exec sleep 600", pids.display()),
     );
-    let file = task(&world, true);
+    let file = task(&home, true);
     let args = ["run", "--task", &file, "--agent", "a", "--helper", "helper", "--json", "--detach"];
-    let run = world.json(&args);
+    let run = home.json(&args);
     let run = run["id"].as_str().unwrap();
-    world.await_state(run, "helper");
-    let pid = until("the helper works", || fs::read_to_string(&pids).ok()).trim().parse().unwrap();
+    home.await_state(run, "helper");
+    let pid =
+        until_file(&pids, "the helper works", || fs::read_to_string(&pids).ok()).trim().parse().unwrap();
     assert!(is_running(pid));
     // Whoever comes after the daemon asks again.
-    world.home.kill_daemon();
-    until("the helper is gone with the daemon that asked it", || (!is_running(pid)).then_some(()));
+    home.kill_daemon();
+    until_gone("the helper is gone with the daemon that asked it", pid);
     fs::remove_file(&pids).unwrap();
-    world.await_state(run, "helper");
-    let pid = until("the helper works again", || fs::read_to_string(&pids).ok()).trim().parse().unwrap();
-    world.run(&["runs", "cancel", run]).ok();
-    until("the helper is gone with its run", || (!is_running(pid)).then_some(()));
-    assert_eq!(world.json(&["runs", "show", run, "--json"])["outcome"]["outcome"], "cancelled");
+    home.await_state(run, "helper");
+    let pid = until_file(&pids, "the helper works again", || fs::read_to_string(&pids).ok())
+        .trim()
+        .parse()
+        .unwrap();
+    home.run(&["runs", "cancel", run]).ok();
+    until_gone("the helper is gone with its run", pid);
+    assert_eq!(home.json(&["runs", "show", run, "--json"])["outcome"]["outcome"], "cancelled");
 }

@@ -5,14 +5,13 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::world::World;
-use crate::support::{Done, TRANSCRIPT, is_running, until};
+use crate::support::{Done, TRANSCRIPT, TestHome, is_running, until, until_gone};
 
 #[test]
 fn a_task_is_done_when_its_checks_pass() {
-    let world = World::new();
-    world.agent("a", "--status", &["!work 200ms !write out.txt hello !say done"]);
-    let run = world.task(0, &["--agent", "a", "--check", "grep -q hello out.txt"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!work 200ms !write out.txt hello !say done"]);
+    let run = home.task(0, &["--agent", "a", "--check", "grep -q hello out.txt"]);
     assert_eq!((&run["outcome"], &run["state"]), (&json!({ "outcome": "done" }), &json!("done")));
     assert_eq!(run["files"]["created"], json!(["out.txt"]));
     assert_eq!((run["attempts"].as_array().unwrap().len(), &run["switches"]), (1, &json!(0)));
@@ -25,9 +24,9 @@ fn a_task_is_done_when_its_checks_pass() {
     {
         assert!(!run[field].is_null(), "{field} is not in {run}");
     }
-    assert_eq!(world.prompts("a"), [prompt["contextual"].as_str().unwrap().trim()]);
-    world.await_quiet();
-    let metrics = world.run(&["metrics"]).ok();
+    assert_eq!(home.prompts("a"), [prompt["contextual"].as_str().unwrap().trim()]);
+    home.await_quiet();
+    let metrics = home.run(&["metrics"]).ok();
     for line in
         ["ostler_context_injection_count{type=\"retry\"} 0", "ostler_runs_ended_total{outcome=\"done\"} 1"]
     {
@@ -37,10 +36,10 @@ fn a_task_is_done_when_its_checks_pass() {
 
 #[test]
 fn a_failed_check_is_told_to_the_next_attempt() {
-    let world = World::new();
-    world.agent("a", "--status", &["!write out.txt helo !say done", "!write out.txt hello !say done"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!write out.txt helo !say done", "!write out.txt hello !say done"]);
     let check = "grep -q hello out.txt || { echo 'error: out.txt says no hello' >&2; exit 1; }";
-    let done = world.run(&["run", "Do it.", "--agent", "a", "--check", check]);
+    let done = home.run(&["run", "Do it.", "--agent", "a", "--check", check]);
     assert_eq!(done.code, 0, "{done:?}");
     for text in [
         "attempt 1: a gets the task\n",
@@ -58,13 +57,13 @@ fn a_failed_check_is_told_to_the_next_attempt() {
     ] {
         assert!(done.out.contains(text), "{text:?} is not in {}", done.out);
     }
-    let prompts = world.prompts("a");
+    let prompts = home.prompts("a");
     let block = "--- RETRY CONTEXT ---\nAttempt #2 - Previous validation failures:\n\
                  - error: out.txt says no hello\nAlready created: out.txt\n\
                  Focus on fixing validation failures listed above.\n--- END CONTEXT ---\n\n";
     assert_eq!(prompts.len(), 2);
     assert_eq!(prompts[1], format!("{block}{}", prompts[0]));
-    assert!(world.run(&["metrics"]).ok().contains("ostler_context_injection_count{type=\"retry\"} 1\n"));
+    assert!(home.run(&["metrics"]).ok().contains("ostler_context_injection_count{type=\"retry\"} 1\n"));
 }
 
 #[test]
@@ -75,17 +74,17 @@ fn blocks_can_be_switched_off() {
         (&[], ("PRE_CONTEXT_TYPES", "provider_switch")),
     ];
     for (flags, env) in off {
-        let world = World::new();
-        world.agent("a", "--status", &["!write out.txt 1 !say done", "!write out.txt 2 !say done"]);
+        let home = TestHome::with_repository();
+        home.agent("a", "--status", &["!write out.txt 1 !say done", "!write out.txt 2 !say done"]);
         let args = ["run", "Do it.", "--agent", "a", "--check", "grep -q 2 out.txt"];
-        let mut command = world.command(&[&args, flags].concat());
+        let mut command = home.command(&[&args, flags].concat());
         assert!(command.env(env.0, env.1).output().unwrap().status.success());
-        let prompts = world.prompts("a");
+        let prompts = home.prompts("a");
         assert_eq!((prompts.len(), &prompts[0]), (2, &prompts[1]), "{flags:?} {env:?}");
     }
-    let world = World::new();
-    world.agent("a", "", &[]);
-    let mut wrong = world.command(&["run", "Do it.", "--agent", "a"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "", &[]);
+    let mut wrong = home.command(&["run", "Do it.", "--agent", "a"]);
     let wrong = wrong.env("PRE_CONTEXT_MAX_LINES", "many").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("PRE_CONTEXT_MAX_LINES"));
@@ -93,12 +92,12 @@ fn blocks_can_be_switched_off() {
 
 #[test]
 fn without_checks_nobody_says_that_it_is_right() {
-    let world = World::new();
-    world.agent("a", "--status", &["!work 100ms finished"]);
-    let done = world.run(&["run", "Do it.", "--agent", "a"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!work 100ms finished"]);
+    let done = home.run(&["run", "Do it.", "--agent", "a"]);
     assert!(done.out.contains("finished, but there are no checks to tell whether it is right"), "{done:?}");
     assert_eq!(done.code, 0);
-    let run = world.json(&["runs", "list", "--all", "--json"])[0].clone();
+    let run = home.json(&["runs", "list", "--all", "--json"])[0].clone();
     assert_eq!(
         (&run["state"], &run["attempts"][0]["status"]),
         (&json!("finished_unchecked"), &json!("unchecked"))
@@ -107,55 +106,55 @@ fn without_checks_nobody_says_that_it_is_right() {
 
 #[test]
 fn an_agent_that_waits_for_a_person_is_left_to_them() {
-    let world = World::new();
-    world.agent("a", "", &["!permission rm -r build"]);
-    let done = world.run(&["run", "Do it.", "--agent", "a", "--check", "true", "--blocked", "1"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "", &["!permission rm -r build"]);
+    let done = home.run(&["run", "Do it.", "--agent", "a", "--check", "true", "--blocked", "1"]);
     let said = done.fails(5, &["a waits for a person (permission)", "hint: ostler attach "]);
     let session = said.split("ostler attach ").nth(1).unwrap().split(';').next().unwrap();
-    let status = world.home.status(session);
+    let status = home.status(session);
     assert_eq!((&status["state"], &status["kind"]), (&json!("blocked"), &json!("permission")));
     assert!(is_running(crate::support::pid(&status["pid"])));
     // It stays, whoever looks after it.
-    world.home.kill_daemon();
-    assert_eq!(world.home.status(session)["state"], "blocked");
+    home.kill_daemon();
+    assert_eq!(home.status(session)["state"], "blocked");
 }
 
 #[test]
 fn the_same_failure_again_and_again_is_a_loop() {
-    let world = World::new();
+    let home = TestHome::with_repository();
     let acts: Vec<String> = (0..6).map(|number| format!("!write try{number}.txt x !say done")).collect();
-    world.agent("a", "--status", &acts.iter().map(String::as_str).collect::<Vec<_>>());
+    home.agent("a", "--status", &acts.iter().map(String::as_str).collect::<Vec<_>>());
     let check = "echo 'error: it is wrong' >&2; exit 1";
-    let run = world.task(1, &["--agent", "a", "--check", check, "--max-attempts", "6"]);
+    let run = home.task(1, &["--agent", "a", "--check", check, "--max-attempts", "6"]);
     assert_eq!(run["outcome"], json!({ "outcome": "given_up", "why": "loop" }));
     assert_eq!(run["attempts"].as_array().unwrap().len(), 3);
-    assert_eq!(world.prompts("a").len(), 3);
+    assert_eq!(home.prompts("a").len(), 3);
 }
 
 #[test]
 fn an_attempt_that_changes_nothing_is_not_made_again() {
-    let world = World::new();
-    world.agent("a", "--status", &["!work 50ms I would rather not.", "!work 50ms No.", "!work 50ms No!"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!work 50ms I would rather not.", "!work 50ms No.", "!work 50ms No!"]);
     let check = "echo 'error: it is wrong' >&2; exit 1";
-    let run = world.task(1, &["--agent", "a", "--check", check, "--max-attempts", "6"]);
+    let run = home.task(1, &["--agent", "a", "--check", check, "--max-attempts", "6"]);
     assert_eq!(run["outcome"]["why"], "unchanged");
-    assert_eq!(world.prompts("a").len(), 2);
+    assert_eq!(home.prompts("a").len(), 2);
 }
 
 #[test]
 fn a_task_that_is_too_long_is_refused_before_anything_begins() {
-    let world = World::new();
-    world.agent("a", "", &[]);
+    let home = TestHome::with_repository();
+    home.agent("a", "", &[]);
     let long = "x".repeat(100_000);
-    world.run(&["run", &long, "--agent", "a"]).fails(1, &["bytes long", "put it into a file"]);
-    assert_eq!(world.json(&["runs", "list", "--all", "--json"]), json!([]));
+    home.run(&["run", &long, "--agent", "a"]).fails(1, &["bytes long", "put it into a file"]);
+    assert_eq!(home.json(&["runs", "list", "--all", "--json"]), json!([]));
 }
 
 #[test]
 fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
-    let world = World::new();
+    let home = TestHome::with_repository();
     let chat = |text: &str| {
-        let cwd = world.path("project");
+        let cwd = home.file("project");
         let asked = json!({ "type": "user", "text": "Do it.", "cwd": cwd });
         let said = json!({ "type": "assistant", "text": text, "cwd": cwd });
         format!("!write chats/one.jsonl {asked}\\n{said}\\n")
@@ -163,17 +162,17 @@ fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
     let question = chat("I read all of it. Which of the two files do you want me to change?");
     let script =
         [question + " !work 500ms !say Which?", "!work 300ms !write out.txt done !say done".to_owned()];
-    world.agent("a", "--status", &script.each_ref().map(String::as_str));
-    world.extend("a", &format!("[config]\ndir = \"~/.a\"\nenv = \"A_HOME\"\n{TRANSCRIPT}"));
-    let mut command = world.command(&["run", "Do it.", "--agent", "a", "--json", "--detach"]);
-    let begun = Done::from(&command.env("A_HOME", world.path("project")).output().unwrap()).ok();
+    home.agent("a", "--status", &script.each_ref().map(String::as_str));
+    home.extend_preset("a", &format!("[config]\ndir = \"~/.a\"\nenv = \"A_HOME\"\n{TRANSCRIPT}"));
+    let mut command = home.command(&["run", "Do it.", "--agent", "a", "--json", "--detach"]);
+    let begun = Done::from(&command.env("A_HOME", home.file("project")).output().unwrap()).ok();
     let begun: Value = serde_json::from_str(&begun).unwrap();
     let id = begun["id"].as_str().unwrap();
-    world.await_state(id, "blocked");
-    let session = world.json(&["list", "--json"])[0]["name"].as_str().unwrap().to_owned();
-    world.run(&["send", &session, "The first."]).ok();
+    home.await_state(id, "blocked");
+    let session = home.json(&["list", "--json"])[0]["name"].as_str().unwrap().to_owned();
+    home.run(&["send", &session, "The first."]).ok();
     let outcome = until("the run has ended", || {
-        let outcome = world.json(&["runs", "show", id, "--json"])["outcome"]["outcome"].clone();
+        let outcome = home.json(&["runs", "show", id, "--json"])["outcome"]["outcome"].clone();
         (!outcome.is_null()).then_some(outcome)
     });
     assert_eq!(outcome, "finished_unchecked");
@@ -181,91 +180,90 @@ fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
 
 #[test]
 fn settings_that_cannot_be_read_are_told_before_anything_begins() {
-    let world = World::new();
-    world.agent("a", "--status", &["!say done"]);
-    let file = world.path("home/config/config.toml");
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!say done"]);
+    let file = home.path().join("config/config.toml");
     fs::write(&file, "[pre_context]\nenabled = false\n[detector]\nsilence_s = 2\n").unwrap();
-    world
-        .run(&["run", "Do it.", "--agent", "a"])
+    home.run(&["run", "Do it.", "--agent", "a"])
         .fails(2, &["config.toml:4: detector.silence_s", "nothing in that file counts"]);
-    assert!(world.prompts("a").is_empty());
+    assert!(home.prompts("a").is_empty());
 }
 
 #[test]
 fn a_check_ends_with_its_run_and_does_not_outlive_a_daemon_for_long() {
-    let world = World::new();
-    world.agent("a", "--status", &["!write one.txt 1 !say done"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!write one.txt 1 !say done"]);
     let check = "echo $$ >> ../checks; exec sleep 600";
     let id =
-        world.run(&["run", "Do it.", "--agent", "a", "--check", check, "--detach"]).ok().trim().to_owned();
+        home.run(&["run", "Do it.", "--agent", "a", "--check", check, "--detach"]).ok().trim().to_owned();
     let checks = |count: usize| {
         until("the check runs", || {
-            let text = fs::read_to_string(world.path("checks")).ok()?;
+            let text = fs::read_to_string(home.file("checks")).ok()?;
             let pids: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
             (pids.len() == count).then_some(pids)
         })
     };
     let first = checks(1)[0];
-    world.home.kill_daemon();
-    world.await_state(&id, "checking");
+    home.kill_daemon();
+    home.await_state(&id, "checking");
     let second = checks(2)[1];
-    until("the first one is gone", || (!is_running(first)).then_some(()));
+    until_gone("the first one is gone", first);
     assert!(is_running(second));
-    world.run(&["runs", "cancel", &id]).ok();
-    until("the second one is gone", || (!is_running(second)).then_some(()));
-    world.await_quiet();
+    home.run(&["runs", "cancel", &id]).ok();
+    until_gone("the second one is gone", second);
+    home.await_quiet();
 }
 
 #[test]
 fn what_was_spent_before_a_daemon_was_killed_still_counts() {
-    let world = World::new();
-    let cwd = world.path("project");
+    let home = TestHome::with_repository();
+    let cwd = home.file("project");
     let line = |id: u32, tokens: u32| {
         format!("{}\n", json!({ "type": "spent", "id": id.to_string(), "out": tokens, "cwd": cwd }))
     };
     let first = line(1, 70);
-    world.agent("a", "--status", &[&format!("!write chats/one.jsonl {}\\n !work 60s", first.trim())]);
-    world.extend("a", &format!("[config]\ndir = \"~/.a\"\nenv = \"A_HOME\"\n{TRANSCRIPT}"));
-    world.extend(
+    home.agent("a", "--status", &[&format!("!write chats/one.jsonl {}\\n !work 60s", first.trim())]);
+    home.extend_preset("a", &format!("[config]\ndir = \"~/.a\"\nenv = \"A_HOME\"\n{TRANSCRIPT}"));
+    home.extend_preset(
         "a",
         "[[transcript.records]]\nfact = \"used\"\nwhen = { \"/type\" = \"spent\" }\nid = \"/id\"\n",
     );
-    world.extend("a", "usage = { output = [\"/out\"] }\n");
-    let mut command = world.command(&["run", "Do it.", "--agent", "a", "--detach"]);
+    home.extend_preset("a", "usage = { output = [\"/out\"] }\n");
+    let mut command = home.command(&["run", "Do it.", "--agent", "a", "--detach"]);
     let id = Done::from(&command.env("A_HOME", &cwd).output().unwrap()).ok().trim().to_owned();
     let spent = |tokens: u32| {
         until("the tokens are counted", || {
-            (world.json(&["runs", "show", &id, "--json"])["usage"]["output"] == tokens).then_some(())
+            (home.json(&["runs", "show", &id, "--json"])["usage"]["output"] == tokens).then_some(())
         });
     };
     spent(70);
-    world.home.kill_daemon();
+    home.kill_daemon();
     let mut chat = fs::OpenOptions::new().append(true).open(cwd.join("chats/one.jsonl")).unwrap();
     chat.write_all(line(2, 5).as_bytes()).unwrap();
     spent(75);
-    world.run(&["runs", "cancel", &id]).ok();
-    world.await_quiet();
+    home.run(&["runs", "cancel", &id]).ok();
+    home.await_quiet();
 }
 
 #[test]
 fn a_check_whose_program_is_missing_ends_the_run_at_once() {
-    let world = World::new();
-    world.agent("a", "--status", &["!write out.txt 1 !say done"]);
-    let run = world.task(1, &["--agent", "a", "--check", "no-such-program --all", "--max-attempts", "5"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!write out.txt 1 !say done"]);
+    let run = home.task(1, &["--agent", "a", "--check", "no-such-program --all", "--max-attempts", "5"]);
     let told = run["summary"].as_str().unwrap_or_default().to_owned() + &run.to_string();
     assert!(
         told.contains("`no-such-program --all` cannot be run: no-such-program is not on the PATH"),
         "{told}"
     );
-    assert_eq!(world.prompts("a").len(), 1, "{told}");
+    assert_eq!(home.prompts("a").len(), 1, "{told}");
 }
 
 #[test]
 fn a_silent_check_is_named_and_other_failures_are_no_loop() {
-    let world = World::new();
+    let home = TestHome::with_repository();
     let step = |number: u32| format!("!write step{number}.txt 1 !say done");
     let steps: Vec<String> = (1..=4).map(step).collect();
-    world.agent("a", "--status", &steps.iter().map(String::as_str).collect::<Vec<_>>());
+    home.agent("a", "--status", &steps.iter().map(String::as_str).collect::<Vec<_>>());
     let args = [
         "--agent",
         "a",
@@ -276,26 +274,25 @@ fn a_silent_check_is_named_and_other_failures_are_no_loop() {
         "--check",
         "test -e step3.txt",
     ];
-    let run = world.task(0, &[&args[..], &["--check", "test -e step4.txt"]].concat());
+    let run = home.task(0, &[&args[..], &["--check", "test -e step4.txt"]].concat());
     assert_eq!(run["attempts"].as_array().unwrap().len(), 4, "{run}");
-    let retry = &world.prompts("a")[1];
+    let retry = &home.prompts("a")[1];
     assert!(retry.contains("- `test -e step2.txt` ended with status 1 and printed nothing\n"), "{retry}");
 }
 
 #[test]
 fn a_run_uses_the_agent_that_is_chosen_and_refuses_those_that_are_not_there() {
-    let world = World::new();
-    world.agent("one", "--status", &["!say one"]).agent("two", "--status", &["!say two"]);
-    let mut command = world.command(&["run", "Do it.", "--json"]);
+    let home = TestHome::with_repository();
+    home.agent("one", "--status", &["!say one"]).agent("two", "--status", &["!say two"]);
+    let mut command = home.command(&["run", "Do it.", "--json"]);
     let done = crate::support::Done::from(&command.env("OSTLER_AGENT", "two").output().unwrap());
     let run: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(run["agents"][0], "two", "{run}");
     assert!(run["agents"].as_array().unwrap().contains(&"one".into()), "{run}");
-    assert_eq!((world.prompts("two").len(), world.prompts("one").len()), (1, 0));
+    assert_eq!((home.prompts("two").len(), home.prompts("one").len()), (1, 0));
 
-    world
-        .run(&["run", "Do it.", "--agent", "twoo"])
+    home.run(&["run", "Do it.", "--agent", "twoo"])
         .fails(2, &["no agent is called \"twoo\"", "did you mean two?"]);
-    world.extend("one", "[run]\ncommand = 7\n");
-    world.run(&["run", "Do it.", "--agent", "one"]).fails(2, &["its preset cannot be used"]);
+    home.extend_preset("one", "[run]\ncommand = 7\n");
+    home.run(&["run", "Do it.", "--agent", "one"]).fails(2, &["its preset cannot be used"]);
 }

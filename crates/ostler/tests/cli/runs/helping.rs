@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::world::World;
+use crate::support::TestHome;
 
 const CHECK: &str = "grep -q good out.txt || { echo 'error: it is bad' >&2; exit 1; }";
 
 /// An agent that is wrong in another way each time, until it is told what a helper found.
-fn stubborn(world: &World) {
+fn stubborn(home: &TestHome) {
     let wrong = |number: u32| json!({ "do": format!("!write out.txt bad{number} !say done") });
     let right = json!({ "when": "Attempt #4", "do": "!write out.txt good !say done" });
-    world.scripted("a", "--status", &json!([right, wrong(1), wrong(2), wrong(3)]));
+    home.scripted("a", "--status", &json!([right, wrong(1), wrong(2), wrong(3)]));
 }
 
 /// A system that cannot contain a command does not run it.
@@ -22,14 +22,14 @@ pub(super) fn is_contained(run: &Value) -> bool {
 
 #[test]
 fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
-    let world = World::new();
-    stubborn(&world);
-    world.helper(
+    let home = TestHome::with_repository();
+    stubborn(&home);
+    home.helper(
         "helper",
         "Here:\n[[\"grep\", \"-c\", \"good\", \"out.txt\"], [\"true\"], [\"no-such-program\"]]",
     );
     let args = ["--agent", "a", "--helper", "helper", "--check", CHECK];
-    let done = world.run(&[&["run", "Do it.", "--json"], &args[..]].concat());
+    let done = home.run(&[&["run", "Do it.", "--json"], &args[..]].concat());
     let run: Value = serde_json::from_str(&done.out).unwrap();
     if !is_contained(&run) {
         return;
@@ -38,16 +38,16 @@ fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
     assert_eq!(run["attempts"].as_array().unwrap().len(), 4, "one more than there are");
     assert_eq!(run["helper"]["findings"], json!(["grep -c good out.txt: 0"]));
     assert_eq!((&run["helper"]["by"], &run["helper"]["passed"]), (&json!("helper"), &json!(["true"])));
-    let told = world.told("helper");
+    let told = home.told("helper");
     let block = "\n--- HELPER AGENT CONTEXT ---\nAttempt #3 (2 previous retries) - validation failed\n\
                  Attempt 2 touched: out.txt - error: \"error: it is bad\"\n\
                  Attempt 3 touched: out.txt - error: \"error: it is bad\"\n\
                  Task appears stuck in validation loop - try different approach\n\
                  Generate commands to verify ALL failed criteria from ALL attempts.\n--- END CONTEXT ---\n\n";
     assert!(told.starts_with(block), "{told}");
-    let last = world.prompts("a").pop().unwrap();
+    let last = home.prompts("a").pop().unwrap();
     assert!(last.contains("failures:\n- grep -c good out.txt: 0\n- error: it is bad\n"), "{last}");
-    let shown = world.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
+    let shown = home.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
     for text in [
         "  the helper's commands found: grep -c good out.txt: 0\n",
         "    not run: no-such-program: no-such-program is not found among the programs",
@@ -59,31 +59,30 @@ fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
 
 #[test]
 fn a_helper_of_no_use_is_told_of() {
-    let world = World::new();
-    stubborn(&world);
-    world.helper("helper", "I would look at it.");
+    let home = TestHome::with_repository();
+    stubborn(&home);
+    home.helper("helper", "I would look at it.");
     let args = ["--agent", "a", "--helper", "helper", "--check", CHECK];
-    let done = world.run(&[&["run", "Do it."], &args[..]].concat());
+    let done = home.run(&[&["run", "Do it."], &args[..]].concat());
     assert!(done.out.contains("the helper could not help: helper: its answer has no JSON array"), "{done:?}");
     done.fails(1, &["fail in the same way again and again"]);
-    assert_eq!(world.prompts("a").len(), 3);
+    assert_eq!(home.prompts("a").len(), 3);
 }
 
 #[test]
 fn whoever_can_be_asked_is_and_the_others_are_told_of() {
-    let world = World::new();
-    world.agent("limited", "", &["!limit 7pm"]);
-    stubborn(&world);
-    world
-        .preset("missing")
+    let home = TestHome::with_repository();
+    home.agent("limited", "", &["!limit 7pm"]);
+    stubborn(&home);
+    home.preset("missing")
         .helper("broken", "")
         .helper("good", "[[\"true\"]]")
         .helper("unasked", "[[\"true\"]]");
     let headless = "[headless]\nargs = [\"-p\", \"{prompt}\"]\n";
-    world.extend("limited", headless).extend("missing", headless);
-    world.script("broken", "echo 'error: no credit' >&2; exit 3");
+    home.extend_preset("limited", headless).extend_preset("missing", headless);
+    home.script("broken", "echo 'error: no credit' >&2; exit 3");
     let agents = "limited,a,missing,broken,good,unasked";
-    let done = world.run(&["run", "Do it.", "--json", "--agent", agents, "--check", CHECK]);
+    let done = home.run(&["run", "Do it.", "--json", "--agent", agents, "--check", CHECK]);
     let run: Value = serde_json::from_str(&done.out).unwrap();
     if !is_contained(&run) {
         return;
@@ -101,13 +100,13 @@ fn whoever_can_be_asked_is_and_the_others_are_told_of() {
     for (skipped, expected) in skipped.iter().zip(expected) {
         assert!(skipped.starts_with(expected), "{skipped}");
     }
-    let shown = world.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
+    let shown = home.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
     assert!(
         shown.contains("    asked: good\n    not asked, or of no help: limited: quota used up"),
         "{shown}"
     );
     // One that is named is asked alone.
-    let alone = world.task(1, &["--agent", "a,good", "--helper", "broken", "--check", CHECK]);
+    let alone = home.task(1, &["--agent", "a,good", "--helper", "broken", "--check", CHECK]);
     let reason = alone["helper"]["reason"].as_str().unwrap();
     assert_eq!(reason, "broken: it ended with exit status: 3: error: no credit");
 }

@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::shared::Server;
-use super::world::{World, reasons};
-use crate::support::{PATIENCE, Random, is_running, pid, seed, setting, until};
+use super::team::reasons;
+use crate::support::{PATIENCE, Random, TestHome, pid, seed, setting, until, until_file, until_gone};
 
 /// Runs that go on at a time.
 const AT_ONCE: usize = 3;
 
 /// Attempt 1 fails its check, attempt 2 passes; the second kind of run loses an agent first.
-fn play(world: &World) {
+fn play(home: &TestHome) {
     let script = json!([
         { "when": "RETRY CONTEXT", "do": "!work 150ms !write out.txt good !say done" },
         { "do": "!work 150ms !write out.txt bad !say done" },
     ]);
-    world.scripted("steady", "--status", &script);
-    world.scripted("plain", "", &script);
-    world.scripted("mortal", "", &json!([{ "do": "!work 200ms !write left.txt x !crash" }]));
+    home.scripted("steady", "--status", &script);
+    home.scripted("plain", "", &script);
+    home.scripted("mortal", "", &json!([{ "do": "!work 200ms !write left.txt x !crash" }]));
 }
 
 /// One run, each in a directory of its own.
@@ -31,22 +31,22 @@ struct Kept {
     agents: &'static str,
 }
 
-fn begin(world: &World, number: usize) -> Kept {
+fn begin(home: &TestHome, number: usize) -> Kept {
     let project = format!("p{number}");
-    let cwd = world.project(&project);
+    let cwd = home.repository(&project);
     let agents = ["steady", "plain", "mortal,steady"][number % 3];
     // Else only the first of them would have an agent that dies.
-    world.run(&["providers", "reset"]).ok();
+    home.run(&["providers", "reset"]).ok();
     let check = "sleep 0.2; grep -q good out.txt || { echo 'error: it is bad' >&2; exit 1; }";
     let args = ["run", "Do it.", "--agent", agents, "--check", check, "--cwd", &cwd, "--detach"];
-    Kept { id: world.run(&args).ok().trim().to_owned(), project, agents }
+    Kept { id: home.run(&args).ok().trim().to_owned(), project, agents }
 }
 
 /// What must be true of a run that has ended, however often its daemon was killed.
-fn examine(world: &World, kept: &Kept) {
+fn examine(home: &TestHome, kept: &Kept) {
     let Kept { id, project, agents } = kept;
     let ended = until(&format!("run {id} has ended"), || {
-        let run = world.json(&["runs", "show", id, "--json"]);
+        let run = home.json(&["runs", "show", id, "--json"]);
         (!run["outcome"].is_null()).then_some(run)
     });
     assert_eq!(ended["state"], "done", "{ended:#}");
@@ -60,7 +60,7 @@ fn examine(world: &World, kept: &Kept) {
             .filter(|prompt| prompt["provider"] == agent)
             .map(|prompt| prompt["contextual"].as_str().unwrap().trim())
             .collect();
-        assert_eq!(world.prompts_in(project, agent), told, "{agent}: {ended:#}");
+        assert_eq!(home.prompts_in(project, agent), told, "{agent}: {ended:#}");
     }
     let turns: Vec<&Value> = ended["attempts"]
         .as_array()
@@ -79,30 +79,30 @@ fn examine(world: &World, kept: &Kept) {
 /// The number of kills is a setting: `OSTLER_RUN_KILLS=200` takes some minutes.
 #[test]
 fn a_daemon_killed_at_random_moments_ends_every_run_right() {
-    killed_at_random(&World::new(), None);
+    killed_at_random(&TestHome::with_repository(), None);
 }
 
 #[test]
 fn a_daemon_and_its_server_killed_at_random_moments_end_every_run_right() {
     let Some(mut server) = Server::start() else { return };
-    killed_at_random(&server.world(), Some(&mut server));
+    killed_at_random(&server.home(), Some(&mut server));
 }
 
-fn killed_at_random(world: &World, mut server: Option<&mut Server>) {
+fn killed_at_random(home: &TestHome, mut server: Option<&mut Server>) {
     let (kills, seed) = (setting("OSTLER_RUN_KILLS", 20), seed());
     println!("OSTLER_RUN_KILLS={kills} OSTLER_SEED={seed}");
     let mut random = Random(seed);
-    play(world);
+    play(home);
     let mut going: Vec<Kept> = Vec::new();
     let mut begun = 0;
     let (mut killed, deadline) = (0, Instant::now() + PATIENCE * u32::try_from(kills).unwrap());
     while killed < kills {
         assert!(Instant::now() < deadline);
         while going.len() < AT_ONCE {
-            going.push(begin(world, begun));
+            going.push(begin(home, begun));
             begun += 1;
         }
-        let daemon = world.home.daemon_pid();
+        let daemon = home.daemon_pid();
         // The moment of the kill is what this test is about: any, from taking up the runs to deep in their work.
         std::thread::sleep(Duration::from_millis(random.below(1_500)));
         // The server alone, the daemon alone, or both.
@@ -113,70 +113,72 @@ fn killed_at_random(world: &World, mut server: Option<&mut Server>) {
         if let Some(server) = server.as_deref_mut().filter(|_| victims != 1) {
             server.kill();
             server.restart();
-            until("the store answers", || (world.run(&["providers"]).code == 0).then_some(()));
+            until("the store answers", || (home.run(&["providers"]).code == 0).then_some(()));
         }
         killed += 1;
-        let runs = world.json(&["runs", "list", "--all", "--json"]);
+        let runs = home.json(&["runs", "list", "--all", "--json"]);
         let over = |kept: &Kept| {
             let run = runs.as_array().unwrap().iter().find(|run| run["id"] == kept.id.as_str());
             !run.expect("no run is lost")["outcome"].is_null()
         };
         let (ended, rest): (Vec<Kept>, Vec<Kept>) = going.into_iter().partition(over);
         for kept in &ended {
-            examine(world, kept);
+            examine(home, kept);
         }
         going = rest;
     }
     for kept in &going {
-        examine(world, kept);
+        examine(home, kept);
     }
     println!("{begun} runs through {kills} kills");
-    world.await_quiet();
+    home.await_quiet();
 }
 
 /// Begins a run, and kills the daemon when its agent is at work. Returns the run's id and the agent's process.
-fn abandon(world: &World, agents: &str) -> (String, u32) {
+fn abandon(home: &TestHome, agents: &str) -> (String, u32) {
     let args = ["run", "Do it.", "--agent", agents, "--check", "cat out.txt", "--detach"];
-    let id = world.run(&args).ok().trim().to_owned();
-    world.await_state(&id, "working");
-    let session = world.json(&["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
-    let agent = pid(&world.home.status(&session)["pid"]);
-    world.home.kill_daemon();
+    let id = home.run(&args).ok().trim().to_owned();
+    home.await_state(&id, "working");
+    let session = home.json(&["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
+    let agent = pid(&home.status(&session)["pid"]);
+    home.kill_daemon();
     (id, agent)
 }
 
 #[test]
 fn what_an_agent_did_while_nobody_looked_is_found() {
-    let world = World::new();
+    let home = TestHome::with_repository();
     for (name, flags) in [("told", "--status"), ("seen", "")] {
-        world.agent(name, flags, &["!work 500ms !write out.txt 1 !say done"]);
-        let (id, _) = abandon(&world, name);
-        let log = world.path(&format!("project.{name}.log"));
-        until("it is done", || std::fs::read_to_string(&log).unwrap().contains("\"done\"").then_some(()));
-        let run = world.json(&["runs", "wait", &id, "--json"]);
+        home.agent(name, flags, &["!work 500ms !write out.txt 1 !say done"]);
+        let (id, _) = abandon(&home, name);
+        let log = home.file(&format!("project.{name}.log"));
+        until_file(&log, "it is done", || {
+            std::fs::read_to_string(&log).unwrap().contains("\"done\"").then_some(())
+        });
+        let run = home.json(&["runs", "wait", &id, "--json"]);
         assert_eq!((&run["state"], &run["files"]["created"]), (&json!("done"), &json!(["out.txt"])));
-        assert_eq!(world.prompts(name).len(), 1);
-        std::fs::remove_file(world.path("project/out.txt")).unwrap();
+        assert_eq!(home.prompts(name).len(), 1);
+        std::fs::remove_file(home.file("project/out.txt")).unwrap();
     }
 }
 
 #[test]
 fn an_agent_that_died_while_nobody_looked_is_not_waited_for() {
-    let world = World::new();
-    world.agent("mortal", "", &["!work 500ms !crash"]);
-    world.agent("good", "--status", &["!write out.txt 1 !say done"]);
-    let (id, agent) = abandon(&world, "mortal,good");
-    until("it is dead", || (!is_running(agent)).then_some(()));
-    let run = world.json(&["runs", "wait", &id, "--json"]);
+    let home = TestHome::with_repository();
+    home.agent("mortal", "", &["!work 500ms !crash"]);
+    home.agent("good", "--status", &["!write out.txt 1 !say done"]);
+    let (id, agent) = abandon(&home, "mortal,good");
+    until_gone("it is dead", agent);
+    let run = home.json(&["runs", "wait", &id, "--json"]);
     let ends = [("mortal".into(), "agent crashed (signal 9)".into()), ("good".into(), "idle".into())];
     assert_eq!(reasons(&run), ends);
-    assert_eq!(world.breaker("mortal").1, "crash");
+    assert_eq!(home.breaker("mortal").1, "crash");
 }
 
 #[test]
 fn a_batch_keeps_its_order_and_its_width_through_a_kill() {
-    let world = World::new();
-    world.scripted(
+    let home = TestHome::with_repository();
+    home.scripted(
         "a",
         "--status",
         &json!([{ "do": "!work 700ms !write out.txt 1 !say done", "repeat": true }]),
@@ -184,18 +186,18 @@ fn a_batch_keeps_its_order_and_its_width_through_a_kill() {
     let task = |id: &str| {
         format!("[[tasks]]\nid = \"{id}\"\ninstructions = \"x\"\nagents = [\"a\"]\nchecks = [\"true\"]\n")
     };
-    let file = world.path("tasks.toml");
+    let file = home.file("tasks.toml");
     std::fs::write(&file, ["one", "two", "three"].map(task).concat()).unwrap();
-    let begun = world.json(&["run", "--task", file.to_str().unwrap(), "--detach", "--json"]);
+    let begun = home.json(&["run", "--task", file.to_str().unwrap(), "--detach", "--json"]);
     let ids: Vec<&str> = begun.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
     for id in &ids {
-        world.await_state(id, "working");
-        world.home.kill_daemon();
+        home.await_state(id, "working");
+        home.kill_daemon();
     }
-    let runs: Vec<Value> = ids.iter().map(|id| world.json(&["runs", "wait", id, "--json"])).collect();
+    let runs: Vec<Value> = ids.iter().map(|id| home.json(&["runs", "wait", id, "--json"])).collect();
     let time = |run: &Value, name: &str| run["attempts"][0][name].as_u64().unwrap();
     for pair in runs.windows(2) {
         assert!(time(&pair[0], "ended") <= time(&pair[1], "started"), "{runs:#?}");
     }
-    assert_eq!(world.prompts("a").len(), 3);
+    assert_eq!(home.prompts("a").len(), 3);
 }

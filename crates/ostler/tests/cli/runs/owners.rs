@@ -6,66 +6,68 @@ use std::process::Command;
 use serde_json::json;
 
 use super::shared::Server;
-use super::world::{World, reasons};
+use super::team::reasons;
+
+use crate::support::TestHome;
 
 /// Begins a run whose agent is at work, and kills the daemon.
-fn left_alone(world: &World) -> String {
-    world.agent("a", "--status", &["!work 1s !write out.txt 1 !say done"]);
+fn left_alone(home: &TestHome) -> String {
+    home.agent("a", "--status", &["!work 1s !write out.txt 1 !say done"]);
     let args = ["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach"];
-    let id = world.run(&args).ok().trim().to_owned();
-    world.await_state(&id, "working");
-    world.home.kill_daemon();
+    let id = home.run(&args).ok().trim().to_owned();
+    home.await_state(&id, "working");
+    home.kill_daemon();
     id
 }
 
 #[track_caller]
-fn ends_well(world: &World, id: &str) {
-    let run = world.json(&["runs", "wait", id, "--json"]);
+fn ends_well(home: &TestHome, id: &str) {
+    let run = home.json(&["runs", "wait", id, "--json"]);
     assert_eq!(run["state"], "done", "{run:#}");
     assert_eq!(reasons(&run), [("a".into(), "idle".into())]);
-    assert_eq!(world.prompts("a").len(), 1);
-    world.await_quiet();
+    assert_eq!(home.prompts("a").len(), 1);
+    home.await_quiet();
 }
 
 #[test]
 fn a_home_on_a_machine_with_another_name_goes_on_with_its_runs() {
-    let world = World::new();
-    let id = left_alone(&world);
+    let home = TestHome::with_repository();
+    let id = left_alone(&home);
     // In its own database nothing can be somebody else's, whatever was lost besides.
-    fs::remove_file(world.path("home/owner")).unwrap();
-    ends_well(&world, &id);
+    fs::remove_file(home.file("home/owner")).unwrap();
+    ends_well(&home, &id);
 }
 
 #[test]
 fn a_machine_of_the_same_name_and_paths_leaves_the_runs_of_others_alone() {
     let Some(server) = Server::start() else { return };
-    let world = server.world();
-    let id = left_alone(&world);
-    let owner = fs::read_to_string(world.path("home/owner")).unwrap();
+    let home = server.home();
+    let id = left_alone(&home);
+    let owner = fs::read_to_string(home.file("home/owner")).unwrap();
     assert_eq!(server.recorded_owner(&id), owner);
     // All that a clone does not have is the owner.
-    fs::remove_file(world.path("home/owner")).unwrap();
-    assert_eq!(world.json(&["runs", "list", "--all", "--json"]), json!([]));
-    world.home.kill_daemon();
-    assert_ne!(fs::read_to_string(world.path("home/owner")).unwrap(), owner);
+    fs::remove_file(home.file("home/owner")).unwrap();
+    assert_eq!(home.json(&["runs", "list", "--all", "--json"]), json!([]));
+    home.kill_daemon();
+    assert_ne!(fs::read_to_string(home.file("home/owner")).unwrap(), owner);
     assert_eq!(server.recorded_owner(&id), owner);
 
-    fs::write(world.path("home/owner"), owner).unwrap();
-    ends_well(&world, &id);
+    fs::write(home.file("home/owner"), owner).unwrap();
+    ends_well(&home, &id);
 }
 
 #[test]
 fn a_run_that_names_host_and_path_is_taken_up_and_claimed() {
     let Some(server) = Server::start() else { return };
-    let world = server.world();
-    let id = left_alone(&world);
+    let home = server.home();
+    let id = left_alone(&home);
     let host = String::from_utf8(Command::new("uname").arg("-n").output().unwrap().stdout).unwrap();
-    let former = |host: &str| format!("{}:{}", host.trim(), world.home.path().display());
-    let owner = fs::read_to_string(world.path("home/owner")).unwrap();
+    let former = |host: &str| format!("{}:{}", host.trim(), home.path().display());
+    let owner = fs::read_to_string(home.file("home/owner")).unwrap();
     server.record_owner(&id, &former(&format!("other-{host}")));
-    assert_eq!(world.json(&["runs", "list", "--all", "--json"]), json!([]));
-    world.home.kill_daemon();
+    assert_eq!(home.json(&["runs", "list", "--all", "--json"]), json!([]));
+    home.kill_daemon();
     server.record_owner(&id, &former(&host));
-    ends_well(&world, &id);
+    ends_well(&home, &id);
     assert_eq!(server.recorded_owner(&id), owner);
 }

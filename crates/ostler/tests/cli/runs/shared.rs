@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::world::{World, reasons};
-use crate::support::until;
+use super::team::reasons;
+use crate::support::{TestHome, until};
 
 /// A server on a socket of its own, whose acknowledged writes survive its end.
 pub(super) struct Server {
@@ -41,11 +41,11 @@ impl Server {
     }
 
     /// A home that keeps its runs there.
-    pub(super) fn world(&self) -> World {
-        let world = World::new();
+    pub(super) fn home(&self) -> TestHome {
+        let home = TestHome::with_repository();
         let config = format!("[store]\nurl = \"{}\"\n", self.url());
-        std::fs::write(world.path("home/config/config.toml"), config).unwrap();
-        world
+        std::fs::write(home.path().join("config/config.toml"), config).unwrap();
+        home
     }
 
     /// Asks the server something whose answer is one string or one number.
@@ -113,58 +113,58 @@ fn spawn(program: &PathBuf, dir: &tempfile::TempDir) -> Child {
 #[test]
 fn a_run_survives_the_end_of_daemon_and_server() {
     let Some(mut server) = Server::start() else { return };
-    let world = server.world();
-    world.agent("a", "--status", &["!write one.txt 1 !work 1s !limit 7pm"]);
-    world.agent("b", "--status", &["!work 1s !write two.txt 2 !say done"]);
+    let home = server.home();
+    home.agent("a", "--status", &["!write one.txt 1 !work 1s !limit 7pm"]);
+    home.agent("b", "--status", &["!work 1s !write two.txt 2 !say done"]);
     let args = ["run", "Do it.", "--agent", "a,b", "--check", "cat one.txt two.txt", "--detach"];
-    let id = world.run(&args).ok().trim().to_owned();
-    let store = world.json(&["providers", "--json"])["store"].as_str().unwrap().to_owned();
+    let id = home.run(&args).ok().trim().to_owned();
+    let store = home.json(&["providers", "--json"])["store"].as_str().unwrap().to_owned();
     assert!(store.contains("every acknowledged write survives a kill -9 of the server"), "{store}");
 
     // The server goes while the first agent works, the daemon while the second does.
-    world.await_state(&id, "working");
+    home.await_state(&id, "working");
     server.kill();
     server.restart();
     until("the second agent works", || {
-        let run = world.json(&["runs", "show", &id, "--json"]);
+        let run = home.json(&["runs", "show", &id, "--json"]);
         (run["provider"] == "b" && run["state"] == "working").then_some(())
     });
-    world.home.kill_daemon();
+    home.kill_daemon();
     server.kill();
     server.restart();
-    let run = world.json(&["runs", "wait", &id, "--json"]);
+    let run = home.json(&["runs", "wait", &id, "--json"]);
     assert_eq!(run["state"], "done", "{run:#}");
     assert_eq!(reasons(&run), [("a".into(), "quota used up".into()), ("b".into(), "idle".into())]);
     assert_eq!(run["files"]["created"], json!(["one.txt", "two.txt"]));
-    assert_eq!((world.prompts("a").len(), world.prompts("b").len()), (1, 1));
-    assert_eq!(world.breaker("a"), ("open".into(), "quota".into()));
-    world.await_quiet();
+    assert_eq!((home.prompts("a").len(), home.prompts("b").len()), (1, 1));
+    assert_eq!(home.breaker("a"), ("open".into(), "quota".into()));
+    home.await_quiet();
 }
 
 #[test]
 fn a_store_named_on_the_command_line_is_used_told_and_remembered() {
     let Some(server) = Server::start() else { return };
-    let world = World::new();
-    world.agent("a", "--status", &["!write one.txt 1 !say done"]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!write one.txt 1 !say done"]);
     let url = server.url();
     let args = ["run", "Do it.", "--agent", "a", "--check", "cat one.txt", "--store", &url];
-    let done = world.run(&args);
+    let done = home.run(&args);
     assert!(done.err.contains("every acknowledged write survives"), "{done:?}");
     done.ok();
     // The next daemon knows it too, without a word.
-    let known = || world.json(&["runs", "list", "--all", "--json"]).as_array().unwrap().len();
+    let known = || home.json(&["runs", "list", "--all", "--json"]).as_array().unwrap().len();
     assert_eq!(known(), 1);
-    world.home.kill_daemon();
+    home.kill_daemon();
     assert_eq!(known(), 1);
-    assert!(world.json(&["providers", "--json"])["store"].as_str().unwrap().contains("survives a kill -9"));
+    assert!(home.json(&["providers", "--json"])["store"].as_str().unwrap().contains("survives a kill -9"));
     // A daemon that keeps them elsewhere is not asked to do both.
     let other = ["run", "Do it.", "--agent", "a", "--store", "local"];
-    world.run(&other).fails(2, &["the running daemon keeps runs in", "not in local", "ostler daemon stop"]);
-    world.run(&["daemon", "stop"]).ok();
-    world.run(&[&other[..], &["--detach"]].concat()).ok();
+    home.run(&other).fails(2, &["the running daemon keeps runs in", "not in local", "ostler daemon stop"]);
+    home.run(&["daemon", "stop"]).ok();
+    home.run(&[&other[..], &["--detach"]].concat()).ok();
     assert_eq!(known(), 1, "one that the server does not know");
-    world.run(&["daemon", "stop"]).ok();
-    assert_eq!(world.json(&["daemon", "start", "--json"])["store"], "local");
-    world.run(&["run", "Do it.", "--store", "http://x"]).fails(2, &["its address must be redis://"]);
-    world.await_quiet();
+    home.run(&["daemon", "stop"]).ok();
+    assert_eq!(home.json(&["daemon", "start", "--json"])["store"], "local");
+    home.run(&["run", "Do it.", "--store", "http://x"]).fails(2, &["its address must be redis://"]);
+    home.await_quiet();
 }

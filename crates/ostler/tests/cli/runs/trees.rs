@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::world::World;
+use crate::support::TestHome;
 
 #[track_caller]
 fn git(dir: &Path, args: &[&str]) -> String {
@@ -16,8 +16,8 @@ fn git(dir: &Path, args: &[&str]) -> String {
 
 #[test]
 fn every_task_has_a_work_tree_and_the_repository_stays_as_it_is() {
-    let world = World::new();
-    let project = world.path("project");
+    let home = TestHome::with_repository();
+    let project = home.file("project");
     std::fs::write(project.join("base.txt"), "base\n").unwrap();
     git(&project, &["add", "."]);
     git(&project, &["-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "base"]);
@@ -25,15 +25,15 @@ fn every_task_has_a_work_tree_and_the_repository_stays_as_it_is() {
         { "when": "RETRY CONTEXT", "do": "!write out.txt good !say done", "repeat": true },
         { "do": "!write out.txt bad !say done", "repeat": true },
     ]);
-    world.scripted("a", "--status", &script);
+    home.scripted("a", "--status", &script);
     let task = |id: &str| {
         format!("[[tasks]]\nid = \"{id}\"\ninstructions = \"x\"\nchecks = [\"grep good out.txt base.txt\"]\n")
     };
-    let file = world.path("tasks.toml");
+    let file = home.file("tasks.toml");
     std::fs::write(&file, ["one", "two"].map(task).concat()).unwrap();
     let args =
         ["run", "--task", file.to_str().unwrap(), "--worktree", "--parallel", "2", "--agent", "a", "--json"];
-    let done = world.run(&args);
+    let done = home.run(&args);
     assert_eq!(done.code, 0, "{done:?}");
     let runs: Vec<Value> = serde_json::from_str(&done.out).unwrap();
     let dirs: Vec<&Path> = runs.iter().map(|run| Path::new(run["cwd"].as_str().unwrap())).collect();
@@ -50,5 +50,5 @@ fn every_task_has_a_work_tree_and_the_repository_stays_as_it_is() {
         assert!(done.err.contains(&format!("branch {}", branch.trim())), "{branch}: {done:?}");
     }
     assert_eq!(git(&project, &["status", "--porcelain"]), "");
-    world.await_quiet();
+    home.await_quiet();
 }

@@ -7,49 +7,49 @@ use std::process::{Child, ChildStderr};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 
-use super::world::World;
+use crate::support::TestHome;
 
 #[test]
 fn a_run_goes_on_without_a_watcher_and_can_be_waited_for_and_shown() {
-    let world = World::new();
-    world.agent("a", "--status", &["!work 500ms !write out.txt 1 !say done"]);
-    let id = world.run(&["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach"]).ok();
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!work 500ms !write out.txt 1 !say done"]);
+    let id = home.run(&["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach"]).ok();
     let id = id.trim();
-    assert_eq!(world.json(&["runs", "list", "--json"])[0]["id"], id);
-    let ended = world.json(&["runs", "wait", &id[..30], "--json"]);
+    assert_eq!(home.json(&["runs", "list", "--json"])[0]["id"], id);
+    let ended = home.json(&["runs", "wait", &id[..30], "--json"]);
     assert_eq!((&ended["id"], &ended["state"]), (&json!(id), &json!("done")));
-    assert_eq!(world.json(&["runs", "show", id, "--json"])["files"], ended["files"]);
-    assert!(world.run(&["runs", "show", id]).ok().contains("attempt 1: passed: a"));
-    assert!(world.run(&["runs", "list", "--all"]).ok().contains(id));
-    world.await_quiet();
-    world.run(&["runs", "show", "nothing"]).fails(1, &["there is no run \"nothing\"", "runs list --all"]);
+    assert_eq!(home.json(&["runs", "show", id, "--json"])["files"], ended["files"]);
+    assert!(home.run(&["runs", "show", id]).ok().contains("attempt 1: passed: a"));
+    assert!(home.run(&["runs", "list", "--all"]).ok().contains(id));
+    home.await_quiet();
+    home.run(&["runs", "show", "nothing"]).fails(1, &["there is no run \"nothing\"", "runs list --all"]);
 }
 
 #[test]
 fn a_cancelled_run_ends_with_its_agent_also_while_that_is_being_started() {
-    let world = World::new();
-    world.agent("a", "--status", &["!work 60s"]).agent("slow", "--ready-after 60000", &[]);
+    let home = TestHome::with_repository();
+    home.agent("a", "--status", &["!work 60s"]).agent("slow", "--ready-after 60000", &[]);
     let begin = |agent: &str| {
-        world.run(&["run", "Do it.", "--agent", agent, "--check", "true", "--detach"]).ok().trim().to_owned()
+        home.run(&["run", "Do it.", "--agent", agent, "--check", "true", "--detach"]).ok().trim().to_owned()
     };
     let working = begin("a");
-    world.await_state(&working, "working");
-    assert!(world.run(&["runs", "cancel", &working]).ok().contains("cancelled"));
+    home.await_state(&working, "working");
+    assert!(home.run(&["runs", "cancel", &working]).ok().contains("cancelled"));
     let early = begin("slow");
     assert_eq!(
-        world.json(&["runs", "cancel", &early, "--json"])["outcome"],
+        home.json(&["runs", "cancel", &early, "--json"])["outcome"],
         json!({ "outcome": "cancelled" })
     );
-    world.await_quiet();
+    home.await_quiet();
     // Once more changes nothing.
-    assert_eq!(world.json(&["runs", "cancel", &early, "--json"])["state"], "cancelled");
-    world.run(&["runs", "wait", &early]).fails(1, &["cancelled"]);
+    assert_eq!(home.json(&["runs", "cancel", &early, "--json"])["state"], "cancelled");
+    home.run(&["runs", "wait", &early]).fails(1, &["cancelled"]);
 }
 
 /// Starts a run in the foreground and interrupts it when its agent is at work.
-fn interrupted(world: &World, flags: &[&str]) -> (Child, BufReader<ChildStderr>) {
+fn interrupted(home: &TestHome, flags: &[&str]) -> (Child, BufReader<ChildStderr>) {
     let args = ["run", "Do it.", "--agent", "a", "--check", "cat out.txt"];
-    let mut child = world.command(&[&args, flags].concat()).spawn().unwrap();
+    let mut child = home.command(&[&args, flags].concat()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while !line.contains("a works") {
@@ -63,36 +63,32 @@ fn interrupted(world: &World, flags: &[&str]) -> (Child, BufReader<ChildStderr>)
 
 #[test]
 fn an_interrupt_leaves_the_run_or_ends_it() {
-    let world = World::new();
-    world.scripted(
-        "a",
-        "--status",
-        &json!([{ "do": "!work 2s !write out.txt 1 !say done", "repeat": true }]),
-    );
-    let (mut child, said) = interrupted(&world, &[]);
+    let home = TestHome::with_repository();
+    home.scripted("a", "--status", &json!([{ "do": "!work 2s !write out.txt 1 !say done", "repeat": true }]));
+    let (mut child, said) = interrupted(&home, &[]);
     let said: Vec<String> = said.lines().map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "nobody knows yet how it ends");
     assert!(said.last().unwrap().contains("goes on: ostler runs wait "), "{said:?}");
-    let id = world.json(&["runs", "list", "--json"])[0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(world.json(&["runs", "wait", &id, "--json"])["state"], "done");
+    let id = home.json(&["runs", "list", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(home.json(&["runs", "wait", &id, "--json"])["state"], "done");
 
-    let (mut child, _) = interrupted(&world, &["--on-interrupt", "stop"]);
+    let (mut child, _) = interrupted(&home, &["--on-interrupt", "stop"]);
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    world.await_quiet();
-    let runs = world.json(&["runs", "list", "--all", "--json"]);
+    home.await_quiet();
+    let runs = home.json(&["runs", "list", "--all", "--json"]);
     let states: Vec<&Value> = runs.as_array().unwrap().iter().map(|run| &run["state"]).collect();
     assert_eq!(states, ["done", "cancelled"]);
 }
 
 #[test]
 fn tasks_of_a_file_go_on_side_by_side_or_one_after_the_other() {
-    let world = World::new();
+    let home = TestHome::with_repository();
     let script = json!([
         { "when": "the first thing", "do": "!work 400ms !write first.txt 1 !say done", "repeat": true },
         { "when": "the second thing", "do": "!work 400ms !write second.txt 2 !say done", "repeat": true },
     ]);
-    world.scripted("a", "--status", &script);
-    let file = world.path("tasks.toml");
+    home.scripted("a", "--status", &script);
+    let file = home.file("tasks.toml");
     fs::write(
         &file,
         "[[tasks]]\nid = \"one\"\ninstructions = \"Do the first thing.\"\nagents = [\"a\"]\nchecks = [\"cat first.txt\"]\n\
@@ -100,7 +96,7 @@ fn tasks_of_a_file_go_on_side_by_side_or_one_after_the_other() {
     )
     .unwrap();
     let tasks = |parallel: &str| {
-        let runs = world.json(&["run", "--task", file.to_str().unwrap(), "--parallel", parallel, "--json"]);
+        let runs = home.json(&["run", "--task", file.to_str().unwrap(), "--parallel", parallel, "--json"]);
         let runs = runs.as_array().unwrap().clone();
         assert_eq!(runs.iter().map(|run| &run["state"]).collect::<Vec<_>>(), ["done", "done"]);
         assert_eq!(runs.iter().map(|run| &run["task"]).collect::<Vec<_>>(), ["one", "two"]);
@@ -120,13 +116,13 @@ fn tasks_of_a_file_go_on_side_by_side_or_one_after_the_other() {
         time(&together[0], "ended"),
         time(&together[1], "started")
     );
-    world.await_quiet();
+    home.await_quiet();
 }
 
 #[test]
 fn a_wrong_task_file_is_told_with_its_place() {
-    let world = World::new();
-    let file = world.path("tasks.toml");
+    let home = TestHome::with_repository();
+    let file = home.file("tasks.toml");
     let name = file.display().to_string();
     let table = [
         ("[[tasks]]\nid = \"one\"\ninstruction = \"x\"\n", &["instruction"][..]),
@@ -136,11 +132,11 @@ fn a_wrong_task_file_is_told_with_its_place() {
     ];
     for (text, said) in table {
         fs::write(&file, text).unwrap();
-        let err = world.run(&["run", "--task", &name]).fails(2, said);
+        let err = home.run(&["run", "--task", &name]).fails(2, said);
         assert!(err.contains(&name), "{err}");
     }
     fs::remove_file(&file).unwrap();
-    world.run(&["run", "--task", &name]).fails(2, &[&name, "No such file"]);
-    world.run(&["run", "  "]).fails(2, &["there is nothing to do"]);
-    world.run(&["run", "x", "--agent", "a", "--cwd", "/no/such/place"]).fails(2, &["/no/such/place"]);
+    home.run(&["run", "--task", &name]).fails(2, &[&name, "No such file"]);
+    home.run(&["run", "  "]).fails(2, &["there is nothing to do"]);
+    home.run(&["run", "x", "--agent", "a", "--cwd", "/no/such/place"]).fails(2, &["/no/such/place"]);
 }

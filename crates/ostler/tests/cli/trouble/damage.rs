@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::PROMPT;
-use crate::support::{TestHome, is_running, kill, pid, until, within};
+use crate::support::{TestHome, is_running, kill, pid, until, until_gone, within};
 
 #[test]
 fn what_a_killed_daemon_left_is_in_nobodys_way() {
@@ -268,9 +268,7 @@ fn damaged_session_files_cost_that_session_at_most() {
         let began = Instant::now();
         home.ok(["stop", name, "--grace", "0.5"]);
         assert!(began.elapsed() < PROMPT, "{name}: {:?}", began.elapsed());
-        until(&format!("the program of {name} is gone"), || {
-            (!is_running(pid(&session["pid"]))).then_some(())
-        });
+        until_gone(&format!("the program of {name} is gone"), pid(&session["pid"]));
     }
 }
 

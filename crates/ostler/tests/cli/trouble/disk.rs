@@ -13,7 +13,7 @@ use rustix::thread::UnshareFlags;
 use serde_json::Value;
 
 use super::{PROMPT, Running};
-use crate::support::{TestHome, is_running, kill, pid, until, within};
+use crate::support::{TestHome, is_running, kill, pid, until, until_file, until_gone, within};
 
 /// A disk of a few megabytes with a home on it, seen by this test and the processes it starts.
 struct SmallDisk {
@@ -119,7 +119,7 @@ fn on_a_full_disk_nothing_is_claimed_and_everything_goes_on() {
         home.ok(["send", "sink", "--raw", "full ", "--id", "f"]);
         home.ok(["send", "sink", "--raw", "full ", "--id", "f"]);
         home.ok(["send", "sink", "--raw", "after"]);
-        until("all of it arrived", || (fs::metadata(&sink).ok()?.len() >= 17).then_some(()));
+        until_file(&sink, "all of it arrived", || (fs::metadata(&sink).ok()?.len() >= 17).then_some(()));
         assert_eq!(fs::read_to_string(&sink).unwrap(), "before full after");
         home.ok(["start", "sh", "--name", "more", "--", "-c", "read x"]);
     });
@@ -145,13 +145,15 @@ fn a_message_typed_on_a_full_disk_is_claimed_when_it_is_recorded_and_typed_once(
             .fails(4, &["stays queued"]);
         disk.fill();
         fs::write(&go, "").unwrap();
-        until("it is typed", || (fs::metadata(&sink).ok()?.len() >= 60_000).then_some(()));
+        until_file(&sink, "it is typed", || (fs::metadata(&sink).ok()?.len() >= 60_000).then_some(()));
         let done = home.run(["send", "deaf", "--raw", &body, "--id", "m", "--timeout", "0.5"]);
         assert!(done.code != 0 && !done.out.contains("written"), "{done:?}");
         disk.free();
         assert!(home.ok(["send", "deaf", "--raw", &body, "--id", "m"]).contains("written"));
         home.ok(["send", "deaf", "--raw", "end"]);
-        until("the next one is there", || (fs::metadata(&sink).ok()?.len() >= 60_003).then_some(()));
+        until_file(&sink, "the next one is there", || {
+            (fs::metadata(&sink).ok()?.len() >= 60_003).then_some(())
+        });
         assert_eq!(fs::read_to_string(&sink).unwrap(), body + "end");
         assert_eq!(home.status("deaf")["waiting"], 0);
     });
@@ -166,7 +168,7 @@ fn a_session_can_be_stopped_on_a_full_disk() {
         disk.fill();
         let mut stop =
             Running(home.command(["stop", "a", "--grace", "1"]).stdout(Stdio::null()).spawn().unwrap());
-        until("the program is gone", || (!is_running(pid(&session["pid"]))).then_some(()));
+        until_gone("the program is gone", pid(&session["pid"]));
         until("that is seen", || (home.status("a")["state"] == "exited").then_some(()));
         let answered = within(PROMPT, || stop.0.try_wait().unwrap());
         disk.free();

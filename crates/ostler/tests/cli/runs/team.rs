@@ -1,13 +1,11 @@
-//! A home with stand-in agents of their own behaviour, and a project for them.
+//! Stand-in agents with a part to play, and tasks for them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Done, TestHome, ostler, until};
+use crate::support::{TestHome, ostler, until};
 
 /// The stand-in agents of the demo, with more ways to fail.
 const PRESET: &str = concat!(
@@ -35,29 +33,17 @@ when = { in = "above 2", row = '^● API Error: 529' }
 "#
 );
 
-/// A home, agents, and a repository.
-pub(super) struct World {
-    pub(super) home: TestHome,
-}
-
-impl World {
-    pub(super) fn new() -> Self {
-        let world = Self { home: TestHome::new() };
-        for dir in ["home/config/agents", "bin"] {
-            fs::create_dir_all(world.path(dir)).unwrap();
-        }
-        fs::set_permissions(world.home.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        world.project("project");
-        world
-    }
-
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.home.scratch().join(name)
+impl TestHome {
+    /// A home whose project is a repository.
+    pub(super) fn with_repository() -> Self {
+        let home = Self::new();
+        home.repository("project");
+        home
     }
 
     /// A repository for a task.
-    pub(super) fn project(&self, name: &str) -> String {
-        let dir = self.path(name);
+    pub(super) fn repository(&self, name: &str) -> String {
+        let dir = self.file(name);
         fs::create_dir_all(&dir).unwrap();
         let git = Command::new("git").args(["init", "--quiet"]).current_dir(&dir).status().unwrap();
         assert!(git.success());
@@ -71,7 +57,7 @@ impl World {
     }
 
     pub(super) fn scripted(&self, name: &str, flags: &str, script: &Value) -> &Self {
-        let play = self.path(&format!("{name}.json"));
+        let play = self.file(&format!("{name}.json"));
         fs::write(&play, script.to_string()).unwrap();
         let (ostler, play) = (ostler().display(), play.display());
         let line = format!(
@@ -83,78 +69,35 @@ impl World {
 
     /// An agent that is described, and perhaps not installed.
     pub(super) fn preset(&self, name: &str) -> &Self {
-        let file = self.path("home/config/agents").join(format!("{name}.toml"));
-        fs::write(file, PRESET.replace("@NAME@", name)).unwrap();
+        self.write_preset_of(name, &PRESET.replace("@NAME@", name));
         self
     }
 
     /// An agent that is asked without a terminal: it keeps what it was told, and says what it is to say.
     pub(super) fn helper(&self, name: &str, says: &str) -> &Self {
-        let told = self.path(&format!("{name}.told"));
+        let told = self.file(&format!("{name}.told"));
         self.script(name, &format!("printf '%s' \"$2\" > '{}'\ncat <<'END'\n{says}\nEND", told.display()));
         let preset = format!("run.command = \"{name}\"\nheadless.args = [\"-p\", \"{{prompt}}\"]\n");
-        fs::write(self.path("home/config/agents").join(format!("{name}.toml")), preset).unwrap();
+        self.write_preset_of(name, &preset);
         self
     }
 
     /// What a helper was told last.
     pub(super) fn told(&self, name: &str) -> String {
-        fs::read_to_string(self.path(&format!("{name}.told"))).unwrap()
-    }
-
-    /// A program on the path.
-    pub(super) fn script(&self, name: &str, lines: &str) {
-        let program = self.path("bin").join(name);
-        fs::write(&program, format!("#!/bin/sh\n{lines}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
-    /// Adds to what is known of an agent.
-    pub(super) fn extend(&self, name: &str, more: &str) -> &Self {
-        let file = self.path("home/config/agents").join(format!("{name}.toml"));
-        let preset = fs::read_to_string(&file).unwrap();
-        fs::write(file, preset + more).unwrap();
-        self
-    }
-
-    pub(super) fn command(&self, args: &[&str]) -> Command {
-        let mut command = self.home.command(args);
-        let path = std::env::var("PATH").unwrap();
-        command
-            .env("PATH", format!("{}:{path}", self.path("bin").display()))
-            .current_dir(self.path("project"));
-        for name in [
-            "ENABLE_PRE_CONTEXT_INJECTION",
-            "PRE_CONTEXT_TYPES",
-            "PRE_CONTEXT_MAX_LINES",
-            "PRE_CONTEXT_MAX_FILES",
-        ] {
-            command.env_remove(name);
-        }
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    pub(super) fn run(&self, args: &[&str]) -> Done {
-        Done::from(&self.command(args).output().unwrap())
+        fs::read_to_string(self.file(&format!("{name}.told"))).unwrap()
     }
 
     /// Runs a task to its end, and returns what is known of the run.
     #[track_caller]
     pub(super) fn task(&self, code: i32, args: &[&str]) -> Value {
-        let done = self.run(&[&["run", "Do it.", "--json"], args].concat());
+        let done = self.run([&["run", "Do it.", "--json"], args].concat());
         assert_eq!(done.code, code, "{done:?}");
         serde_json::from_str(&done.out).unwrap()
     }
 
-    #[track_caller]
-    pub(super) fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.run(args).ok()).unwrap()
-    }
-
     /// What an agent says it was told, in a project.
     pub(super) fn prompts_in(&self, project: &str, agent: &str) -> Vec<String> {
-        let log = fs::read_to_string(self.path(&format!("{project}.{agent}.log"))).unwrap_or_default();
+        let log = fs::read_to_string(self.file(&format!("{project}.{agent}.log"))).unwrap_or_default();
         log.lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap())
             .filter(|event| event["event"] == "submitted")

@@ -1,14 +1,13 @@
-//! A home in which the stand-in is an agent like any other: known by a preset, found on the PATH.
+//! Homes in which the stand-in is an agent like any other: known by a preset, found on the PATH.
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Done, TestHome, ostler, until};
+use crate::support::{Done, TestHome, ostler, until, until_file};
 
 /// A preset for the stand-in agent, as a user would write it.
 pub(crate) const PRESET: &str = r#"
@@ -51,67 +50,31 @@ when = { in = "dialog", row = 'Is this a project you created' }
 answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^ ❯ ', grants = "folder" }
 "#;
 
-/// A home, and the agent in it.
-pub(crate) struct Lab {
-    pub(crate) home: TestHome,
-}
-
-impl Lab {
-    pub(crate) fn new() -> Self {
-        Self::with("")
+impl TestHome {
+    pub(crate) fn with_stand_in() -> Self {
+        Self::with_stand_in_and("")
     }
 
-    /// With more in the preset: tables that it does not have yet.
-    pub(crate) fn with(more: &str) -> Self {
-        let lab = Self { home: TestHome::new() };
-        lab.write_preset(&format!("{PRESET}{more}"));
-        lab.write_agent(&format!("exec {} stand-in \"$@\"\n", ostler().display()));
-        lab
+    /// With more in its preset: tables that it does not have yet.
+    pub(crate) fn with_stand_in_and(more: &str) -> Self {
+        let home = Self::new();
+        home.project();
+        home.write_preset(&format!("{PRESET}{more}"));
+        home.write_agent(&format!("exec {} stand-in \"$@\"", ostler().display()));
+        home
     }
 
     pub(crate) fn write_preset(&self, text: &str) {
         self.write_preset_of("standin", text);
     }
 
-    pub(crate) fn write_preset_of(&self, agent: &str, text: &str) {
-        let agents = self.home.path().join("config/agents");
-        fs::create_dir_all(&agents).unwrap();
-        fs::set_permissions(self.home.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        fs::write(agents.join(format!("{agent}.toml")), text).unwrap();
-    }
-
-    pub(crate) fn write_settings(&self, text: &str) {
-        fs::write(self.home.path().join("config/config.toml"), text).unwrap();
-    }
-
     /// Makes the agent's program do this.
     pub(crate) fn write_agent(&self, script: &str) {
-        let bin = self.home.scratch().join("bin");
-        fs::create_dir_all(&bin).unwrap();
-        fs::write(bin.join("stand-in-agent"), format!("#!/bin/sh\n{script}")).unwrap();
-        fs::set_permissions(bin.join("stand-in-agent"), fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let path = format!("{}/bin:{}", self.home.scratch().display(), std::env::var("PATH").unwrap());
-        let mut command = self.home.command(args);
-        command.env("PATH", path).env("USER", "tester").current_dir(self.project());
-        command
-    }
-
-    pub(crate) fn run(&self, args: &[&str]) -> Done {
-        Done::from(&self.command(args).output().unwrap())
-    }
-
-    /// A directory to work in.
-    pub(crate) fn project(&self) -> PathBuf {
-        let project = self.home.scratch().join("project");
-        fs::create_dir_all(&project).unwrap();
-        project
+        self.script("stand-in-agent", script);
     }
 
     pub(crate) fn log_file(&self, name: &str) -> PathBuf {
-        self.home.scratch().join(format!("{name}.log"))
+        self.file(&format!("{name}.log"))
     }
 
     /// Starts the agent with `options` of `start`, and `flags` of the stand-in.
@@ -130,7 +93,7 @@ impl Lab {
 
     #[track_caller]
     pub(crate) fn wait(&self, name: &str, states: &str) -> Value {
-        self.home.json(["wait", name, states, "--timeout", "60", "--json"])
+        self.json(["wait", name, states, "--timeout", "60", "--json"])
     }
 
     /// Sends a prompt; `options` are of `send`.
@@ -157,7 +120,7 @@ impl Lab {
     /// The message of an id, whatever became of it.
     #[track_caller]
     pub(crate) fn message(&self, name: &str, id: &str) -> Value {
-        let messages = self.home.json(["messages", "list", name, "--all", "--json"]);
+        let messages = self.json(["messages", "list", name, "--all", "--json"]);
         let messages = messages.as_array().unwrap();
         messages.iter().find(|message| message["id"] == id).expect("there is such a message").clone()
     }
@@ -183,7 +146,8 @@ impl Lab {
     /// Waits until the agent did this so often.
     #[track_caller]
     pub(crate) fn await_log(&self, name: &str, event: &str, count: usize) {
-        until(&format!("{name} logs {event}"), || (self.count(name, event) >= count).then_some(()));
+        let what = format!("{name} logs {event}");
+        until_file(&self.log_file(name), &what, || (self.count(name, event) >= count).then_some(()));
     }
 
     pub(crate) fn count(&self, name: &str, event: &str) -> usize {
@@ -193,7 +157,7 @@ impl Lab {
     /// Types as a person would.
     #[track_caller]
     pub(crate) fn press(&self, name: &str, keys: &str) {
-        self.home.ok(["send", name, "--raw", keys]);
+        self.ok(["send", name, "--raw", keys]);
     }
 }
 
