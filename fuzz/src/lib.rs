@@ -1,6 +1,6 @@
 //! What reads bytes of strangers, one function each: any bytes, no panic.
 //!
-//! The programs in `fuzz_targets/` call these; `crates/ostler-agents/tests/corpus.rs` runs them over `corpus/`.
+//! The programs in `fuzz_targets/` call these; `crates/ostler-agents/tests/agents/corpus.rs` runs them over `corpus/`.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! The built-in descriptions of transcripts, over what the real programs wrote.
 //!
 //! `<agent>/<scene>.jsonl` is a transcript, `<agent>/<scene>.facts` what it tells, in short.
-#![allow(clippy::unwrap_used, reason = "in tests, but clippy does not see that of helpers")]
-#![allow(clippy::disallowed_methods, reason = "the samples are files, so that a new agent needs no new code")]
 
 use std::fs;
 use std::path::Path;

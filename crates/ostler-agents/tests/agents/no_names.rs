@@ -1,8 +1,5 @@
 //! No code names an agent: an agent is data, and whatever holds for one of them is written in its preset.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
-#![allow(clippy::disallowed_methods, reason = "it reads the sources")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,9 +4,6 @@
 //! fails: idle said of an agent that is not, for longer than a person would take to notice, and dialogs missed. The
 //! same holds where nothing is known of the agent and general rules have to do.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::disallowed_methods, reason = "what it tries are files")]
-
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -18,11 +15,11 @@ use ostler_screen::asciicast::Recording;
 use semver::Version;
 
 #[expect(dead_code, unreachable_pub, reason = "shared with the conformance report, which uses all of it")]
-#[path = "../../../lab/src/score.rs"]
+#[path = "../../../../lab/src/score.rs"]
 mod score;
 
 /// The truth about a recording, as far as the rules ask.
-mod truth {
+pub(crate) mod truth {
     use serde::Deserialize;
 
     #[derive(Debug, Default, Deserialize)]

@@ -1,8 +1,5 @@
 //! Dialogs of the real programs: whoever allows one kind of them has it answered, and only that.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::disallowed_methods, reason = "what it tries are files")]
-
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

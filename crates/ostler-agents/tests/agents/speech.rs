@@ -1,8 +1,5 @@
 //! Words of agents, told from words typed into them, on the screens of the real programs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
-#![allow(clippy::disallowed_methods, reason = "what it tries are files")]
-
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,9 @@
 //! What is fuzzed, over the corpus that is kept, with a stable compiler.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on panics")]
-#![allow(clippy::disallowed_methods, reason = "what it tries are files")]
-
 use std::path::Path;
 
 #[expect(unreachable_pub, reason = "a library elsewhere")]
-#[path = "../../../fuzz/src/lib.rs"]
+#[path = "../../../../fuzz/src/lib.rs"]
 mod targets;
 
 /// How often each file is tried with changes of chance.

@@ -1,5 +1,4 @@
 //! The stand-in on a real terminal: what it shows, and what its log says it received.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod pty;
 

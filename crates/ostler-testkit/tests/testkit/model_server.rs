@@ -1,6 +1,4 @@
 //! The scripted model server, spoken to as agents do.
-#![cfg(feature = "model-server")]
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -3,8 +3,6 @@
 //! cargo-deny checks the same and takes minutes to compile. This test reads the same file and needs only cargo. It fails on
 //! a rule that it does not know, so that no rule is believed to hold without being checked.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on panics")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
