@@ -7,10 +7,33 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 
-use crate::agent::Install;
+use crate::agent::{AgentFile, Install};
+use crate::pool;
+use crate::scene::Scene;
 
 /// Written when an installation is complete: what was installed.
 const COMPLETE: &str = ".complete";
+
+/// How many are installed at a time: a registry takes longer to answer than a program to be unpacked.
+const AT_ONCE: usize = 4;
+
+/// Installs every release of these agents, of all if none is named: what was installed, and where it is or why it is not.
+pub fn all(agents: &Path, names: &[String]) -> Result<Vec<(String, Result<PathBuf>)>> {
+    let names = if names.is_empty() { AgentFile::names(agents)? } else { names.to_owned() };
+    let mut releases = Vec::new();
+    for name in names {
+        let file = AgentFile::read(agents, &name)?;
+        for version in file.versions()? {
+            let install = file.resolve(&version, Scene::Reply)?.install;
+            releases.push((name.clone(), version, install));
+        }
+    }
+    let mut outcomes = pool::drain(AT_ONCE, releases, |(name, version, install)| {
+        (format!("{name} {version}"), installed(&name, &version, &install))
+    });
+    outcomes.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(outcomes)
+}
 
 /// Returns the directory of an installed agent, and installs it first if it is not there.
 pub fn installed(agent: &str, version: &str, install: &Install) -> Result<PathBuf> {

@@ -1,7 +1,6 @@
 //! All the scenes that were asked for, a few at a time.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -9,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::agent::AgentFile;
 use crate::install;
 use crate::namespace::{self, World};
+use crate::pool;
 use crate::recording;
 use crate::scene::{Scene, Variant, directory};
 use crate::stage::{HARM, Job, LIVE};
@@ -63,38 +63,22 @@ impl Outcome {
 
 /// Plays everything and tells how each scene went as soon as it is over.
 pub fn run(request: &Request, tell: &(dyn Fn(&Outcome) + Sync)) -> Result<Vec<Outcome>> {
-    let queue = Mutex::new(queue(request, tell)?);
-    let outcomes = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..request.jobs.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                    let Some((job, dir)) = next else { break };
-                    let began = Instant::now();
-                    let mut played = play(request, &job, &dir);
-                    if played.is_err() && request.check {
-                        // A busy machine may have been too slow for the scene; twice is no accident.
-                        played = play(request, &job, &dir);
-                    }
-                    let (live, error) = match played {
-                        Ok(live) => (live, None),
-                        Err(error) => (None, Some(format!("{error:#}"))),
-                    };
-                    let outcome = Outcome {
-                        title: title(&job),
-                        seconds: began.elapsed().as_secs_f64(),
-                        error,
-                        live,
-                        skipped: false,
-                    };
-                    tell(&outcome);
-                    outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
-                }
-            });
+    Ok(pool::drain(request.jobs, queue(request, tell)?, |(job, dir)| {
+        let began = Instant::now();
+        let mut played = play(request, &job, &dir);
+        if played.is_err() && request.check {
+            // A busy machine may have been too slow for the scene; twice is no accident.
+            played = play(request, &job, &dir);
         }
-    });
-    Ok(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let (live, error) = match played {
+            Ok(live) => (live, None),
+            Err(error) => (None, Some(format!("{error:#}"))),
+        };
+        let seconds = began.elapsed().as_secs_f64();
+        let outcome = Outcome { title: title(&job), seconds, error, live, skipped: false };
+        tell(&outcome);
+        outcome
+    }))
 }
 
 /// Lists the scenes that do not apply: agent, scene, why.

@@ -26,6 +26,7 @@ pub mod install;
 pub mod jobs;
 pub mod live;
 pub mod namespace;
+pub mod pool;
 pub mod recording;
 pub mod release_day;
 pub mod report;

@@ -59,6 +59,11 @@ enum LabCommand {
     Runs(Runs),
     /// Try the newest release of each agent, and tell what differs from the one before
     ReleaseDay(ReleaseDay),
+    /// Install the agent programs that the other commands would install when they need them
+    Install {
+        /// Agents to install [default: all in conformance/agents]
+        agents: Vec<String>,
+    },
     /// Score what ostler says of the recordings; write docs/conformance.md and what `ostler agents check` says of them
     Score {
         /// The directory with the ostler programs [default: they are built]
@@ -241,6 +246,7 @@ fn main() -> Result<ExitCode> {
         LabCommand::Describe { job } => {
             ostler_lab::release_day::surface::describe(&job).map(|()| ExitCode::SUCCESS)
         }
+        LabCommand::Install { agents } => install(&agents),
         LabCommand::Score { bins, print } => {
             let bins = bins.map_or_else(|| build(&std::env::current_exe()?), Ok)?;
             score(&bins.join("ostler"), print)
@@ -253,6 +259,22 @@ fn main() -> Result<ExitCode> {
         LabCommand::RunsStage { job } => ostler_lab::runs::stage::play(&job).map(|()| ExitCode::SUCCESS),
         LabCommand::Stage { job } => ostler_lab::stage::play(&job).map(|()| ExitCode::SUCCESS),
     }
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the command is for")]
+fn install(agents: &[String]) -> Result<ExitCode> {
+    let outcomes = ostler_lab::install::all(&repository()?.join("conformance/agents"), agents)?;
+    let mut code = ExitCode::SUCCESS;
+    for (release, outcome) in outcomes {
+        match outcome {
+            Ok(dir) => println!("{release:30} {}", dir.display()),
+            Err(error) => {
+                println!("{release:30} {error:#}");
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(code)
 }
 
 #[expect(clippy::print_stdout, reason = "it is what the command is for")]
@@ -381,18 +403,24 @@ fn score(ostler: &Path, print: bool) -> Result<ExitCode> {
     Ok(if off == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the programs the rig drives, and returns where they are.
+/// Builds the programs the rig drives, in the profile that this one was built in, and returns where they are.
 fn build(own: &Path) -> Result<PathBuf> {
+    let dir = own.parent().context("this program is nowhere")?;
+    let profile = match dir.file_name().and_then(|name| name.to_str()) {
+        Some("debug") => "dev",
+        Some(name) => name,
+        None => bail!("this program is nowhere"),
+    };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--release", "--quiet", "-p", "ostler", "-p", "ostler-hold"])
+        .args(["build", "--profile", profile, "--quiet", "-p", "ostler", "-p", "ostler-hold"])
         .current_dir(repository()?)
         .status()
         .context("cargo does not run")?;
     if !status.success() {
         bail!("ostler does not build");
     }
-    Ok(own.parent().context("this program is nowhere")?.to_owned())
+    Ok(dir.to_owned())
 }
 
 /// Copies of all programs in one directory: a build that runs meanwhile does not change what is tried.

@@ -114,6 +114,20 @@ pub struct Job {
     pub effort: Effort,
 }
 
+impl Job {
+    /// How long it takes, beside other jobs: roughly, in seconds.
+    pub fn length(&self) -> usize {
+        let Effort { messages, cold, kills, rounds, .. } = &self.effort;
+        match self.part {
+            Part::Messages => messages * 3,
+            Part::Cold => cold * 10,
+            Part::Kills => kills * 10,
+            Part::Starts => self.agent.starts.len() * 20,
+            Part::Busy | Part::Dialog | Part::Ack | Part::Context | Part::Resume | Part::Race => rounds * 20,
+        }
+    }
+}
+
 /// How a part went.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Outcome {

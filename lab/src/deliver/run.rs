@@ -1,7 +1,6 @@
 //! All parts for all agents that were asked for.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -10,6 +9,7 @@ use super::job::{Effort, Job, OUTCOME, Outcome, Part};
 use crate::agent::AgentFile;
 use crate::install;
 use crate::namespace::{self, World};
+use crate::pool;
 
 /// What to try.
 #[derive(Debug, Clone)]
@@ -62,26 +62,17 @@ impl Row {
 /// left out: it proves nothing about ostler.
 pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync), tell_missing: &dyn Fn(&str)) -> Result<Vec<Row>> {
     let mut queue = queue(request, tell_missing)?;
-    queue.reverse();
-    let (queue, rows) = (Mutex::new(queue), Mutex::new(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..request.jobs.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                    let Some((job, installed)) = next else { break };
-                    let mut row = play(request, &job, &installed);
-                    tell(&row);
-                    if request.again && !row.passes() {
-                        row = play(request, &job, &installed);
-                        tell(&row);
-                    }
-                    rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
-                }
-            });
+    // Taken from the end: the longest first, so that none is left over when the others are done.
+    queue.sort_by_key(|(job, _)| job.length());
+    let mut rows = pool::drain(request.jobs, queue, |(job, installed)| {
+        let mut row = play(request, &job, &installed);
+        tell(&row);
+        if request.again && !row.passes() {
+            row = play(request, &job, &installed);
+            tell(&row);
         }
+        row
     });
-    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     rows.sort_by(|a, b| (&a.agent, &a.version, a.part).cmp(&(&b.agent, &b.version, b.part)));
     Ok(rows)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -12,6 +11,7 @@ use super::stage::{Actor, Job, OUTCOME, Outcome};
 use crate::agent::AgentFile;
 use crate::install;
 use crate::namespace::{self, World};
+use crate::pool;
 
 /// What to try.
 #[derive(Debug, Clone)]
@@ -71,25 +71,14 @@ pub fn run(request: &Request, tell: &(dyn Fn(&Row) + Sync)) -> Result<Vec<Row>> 
         );
     }
     scenes.retain(|name, _| request.scenes.is_empty() || request.scenes.contains(name));
-    let queue = Mutex::new(scenes);
-    let rows = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..request.jobs.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_first();
-                    let Some((name, scene)) = next else { break };
-                    let mut row = play(request, &name, &scene);
-                    if !row.passes() && !row.skipped && request.twice {
-                        row = play(request, &name, &scene);
-                    }
-                    tell(&row);
-                    rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
-                }
-            });
+    let mut rows = pool::drain(request.jobs, scenes.into_iter().collect(), |(name, scene)| {
+        let mut row = play(request, &name, &scene);
+        if !row.passes() && !row.skipped && request.twice {
+            row = play(request, &name, &scene);
         }
+        tell(&row);
+        row
     });
-    let mut rows: Vec<Row> = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     rows.sort_by(|a, b| a.scene.cmp(&b.scene));
     Ok(rows)
 }
