@@ -9,6 +9,7 @@
 mod agent;
 mod holder;
 mod plan;
+mod scenarios;
 mod store;
 mod verdict;
 mod world;

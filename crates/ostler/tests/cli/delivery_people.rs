@@ -44,40 +44,6 @@ fn messages_wait_while_a_person_types_and_come_when_they_are_done() {
 }
 
 #[test]
-fn a_person_who_takes_up_one_of_our_prompts_again_keeps_it() {
-    let home = TestHome::with_stand_in();
-    home.start("a", &[]);
-    home.deliver("a", "run the tests", &[]);
-    home.wait("a", "idle");
-    let desk = Desk::attached_to(&home);
-    desk.press("run the tests");
-    home.await_screen("a", "│ > run the tests");
-    home.send("a", "from a program", &["--id", "m1", "--timeout", "6"])
-        .fails(4, &["something stands in the composer that is not this message", "│ > run the tests"]);
-    desk.press(" once more\r");
-    home.await_log("a", "submitted", 3);
-    assert_eq!(home.taken("a"), ["run the tests", "run the tests once more", "from a program"]);
-}
-
-#[test]
-fn a_person_who_types_behind_our_text_is_not_cut_short() {
-    let home = TestHome::with_stand_in();
-    home.start("a", &["--slow-echo", "1500"]);
-    home.wait("a", "idle");
-    let desk = Desk::attached_to(&home);
-    let sending = home.begin_send("a", b"ours", &["--id", "m1", "--timeout", "40"]);
-    home.await_log("a", "bytes", 1);
-    desk.press(" and theirs");
-    let sent = sending.finish();
-    // What stands there is neither the one nor the other, and nobody but the person can say what it is for.
-    assert_eq!(home.taken("a"), Vec::<String>::new(), "{sent:?}");
-    sent.fails(1, &["something else than what was typed"]);
-    desk.press("\r");
-    home.await_log("a", "submitted", 1);
-    assert_eq!(home.taken("a"), ["ours and theirs"]);
-}
-
-#[test]
 fn an_agent_that_a_person_uses_gets_messages_between_their_prompts() {
     let home = TestHome::with_stand_in();
     home.start("a", &[]);

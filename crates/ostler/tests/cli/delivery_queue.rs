@@ -15,19 +15,6 @@ fn busy(home: &TestHome, seconds: u32) {
 }
 
 #[test]
-fn the_urgent_goes_first_and_the_rest_in_its_order() {
-    let home = TestHome::with_stand_in();
-    busy(&home, 5);
-    for (text, priority) in
-        [("low", "low"), ("one", "normal"), ("start", "startup"), ("two", "normal"), ("begin", "startup")]
-    {
-        home.send("a", text, &["--priority", priority, "--wait", "queued"]).ok();
-    }
-    home.await_log("a", "submitted", 6);
-    assert_eq!(home.taken("a")[1..], ["start", "begin", "one", "two", "low"]);
-}
-
-#[test]
 fn what_comes_too_late_is_taken_back() {
     let home = TestHome::with_stand_in();
     busy(&home, 6);

@@ -8,19 +8,6 @@ use std::process::Stdio;
 use crate::support::{TestHome, kill, ostler, pid, until, until_file};
 
 #[test]
-fn words_that_stood_there_before_prove_nothing_after_a_restart() {
-    let home = TestHome::with_stand_in();
-    // The agent's header says the very same, and the agent is deaf at first.
-    home.start("a", &["--name", "go on with it", "--swallow-early", "9000"]);
-    let sending = home.begin_send("a", b"go on with it", &["--id", "m1", "--timeout", "60"]);
-    home.await_log("a", "swallowed", 1);
-    home.kill_daemon();
-    sending.finish().ok();
-    assert_eq!(home.taken("a"), ["go on with it"]);
-    assert!(home.message("a", "m1")["attempts"].as_u64().unwrap() >= 2);
-}
-
-#[test]
 fn a_message_in_the_composer_is_found_there_by_the_next_daemon() {
     let home = TestHome::with_stand_in();
     home.start("a", &["--swallow-enter", "2"]);
@@ -102,20 +89,6 @@ fn an_enter_that_nobody_can_tell_about_is_not_called_failed() {
     home.daemon_pid();
     let message = home.await_message("a", "m1", "uncertain");
     assert!(message["failure"].as_str().unwrap().contains("cannot be told"), "{message}");
-}
-
-#[test]
-fn the_same_words_twice_are_two_messages() {
-    let home = TestHome::with_stand_in();
-    home.start("a", &["--restore-draft"]);
-    home.deliver("a", "!work 5m carry on", &[]);
-    // The first one is put back into the composer, and is not taken for the second.
-    home.deliver("a", "!work 5m carry on", &["--mode", "interrupt"]);
-    assert_eq!((home.taken("a").len(), home.count("a", "interrupted")), (2, 1));
-    // Also by a daemon that has only read of it.
-    home.kill_daemon();
-    home.deliver("a", "!work 5m carry on", &["--mode", "interrupt"]);
-    assert_eq!((home.taken("a").len(), home.count("a", "interrupted")), (3, 2));
 }
 
 #[test]
