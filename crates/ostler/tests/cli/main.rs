@@ -19,6 +19,7 @@ mod judge;
 mod kill;
 mod kill_prompts;
 mod killer;
+mod output;
 mod policy;
 mod readiness;
 mod resume;

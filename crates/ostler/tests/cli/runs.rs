@@ -5,6 +5,7 @@ mod criteria;
 mod ends;
 mod helping;
 mod kills;
+mod output;
 mod owners;
 mod shared;
 mod switches;

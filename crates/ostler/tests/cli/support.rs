@@ -6,6 +6,7 @@
 mod home;
 mod programs;
 mod random;
+mod shown;
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStderr};
+use std::process::{Child, ChildStderr, Stdio};
 
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
@@ -49,7 +49,8 @@ fn a_cancelled_run_ends_with_its_agent_also_while_that_is_being_started() {
 /// Starts a run in the foreground and interrupts it when its agent is at work.
 fn interrupted(home: &TestHome, flags: &[&str]) -> (Child, BufReader<ChildStderr>) {
     let args = ["run", "Do it.", "--agent", "a", "--check", "cat out.txt"];
-    let mut child = home.command(&[&args, flags].concat()).spawn().unwrap();
+    let mut command = home.command([&args, flags].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while !line.contains("a works") {
