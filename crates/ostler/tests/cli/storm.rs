@@ -69,7 +69,11 @@ fn whatever_agents_do_what_is_said_of_a_message_is_so() {
     let all: u64 = outcomes.values().sum();
     println!("{} of {all} have no good reason:\n{}", unexplained.len(), unexplained.join("\n"));
     // One of a hundred: a machine that stands still for a moment is a reason that nobody sees.
-    assert!(unexplained.len() as u64 <= all.div_ceil(100), "{} of {all} have no good reason", unexplained.len());
+    assert!(
+        unexplained.len() as u64 <= all.div_ceil(100),
+        "{} of {all} have no good reason",
+        unexplained.len()
+    );
     let taken = outcomes.get("delivered, taken").copied().unwrap_or(0);
     assert!(taken * 2 > all, "too few arrived to mean anything: {outcomes:?}");
 }
