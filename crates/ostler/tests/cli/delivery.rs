@@ -26,7 +26,7 @@ fn a_prompt_arrives_once_and_the_proof_is_told() {
     }
     assert_eq!(home.taken("a"), ["please look around"]);
     // A second one, for people: one line that says how far it got and by what.
-    let told = home.run(&["send", "a", "and again", "--id", "m2"]).ok();
+    let told = home.run(["send", "a", "and again", "--id", "m2"]).ok();
     assert!(told.starts_with("m2 submitted (screen: the composer was emptied"), "{told}");
     assert_eq!(home.taken("a"), ["please look around", "and again"]);
     let events = home.ok(["events", "a", "--json"]);
@@ -53,18 +53,18 @@ fn less_proof_can_be_asked_for() {
 fn what_makes_no_sense_is_refused_before_anything_is_typed() {
     let home = TestHome::with_stand_in();
     home.start("a", &[]);
-    home.run(&["send", "a", ""]).fails(2, &["nothing to send"]);
+    home.run(["send", "a", ""]).fails(2, &["nothing to send"]);
     home.send("a", "\u{1b}\r\n \u{7}", &[]).fails(2, &["nothing is left", "--raw"]);
     home.begin_send("a", b"caf\xe9", &[]).finish().fails(2, &["not valid UTF-8"]);
-    home.run(&["send", "a", "x", "--raw", "--wait", "seen"]).fails(2, &["no more can be proven"]);
-    home.run(&["send", "a", "x", "--mode", "sometimes"]).fails(2, &["sometimes"]);
-    home.run(&["send", "nobody", "x"]).fails(1, &["nobody"]);
+    home.run(["send", "a", "x", "--raw", "--wait", "seen"]).fails(2, &["no more can be proven"]);
+    home.run(["send", "a", "x", "--mode", "sometimes"]).fails(2, &["sometimes"]);
+    home.run(["send", "nobody", "x"]).fails(1, &["nobody"]);
     let long = "x".repeat(129);
     for id in ["", "two words", "\u{1b}]52;c;eA\u{7}", "one\ntwo", &long] {
-        home.run(&["send", "a", "x", "--id", id]).fails(2, &["cannot be the id", "without blanks"]);
+        home.run(["send", "a", "x", "--id", id]).fails(2, &["cannot be the id", "without blanks"]);
     }
     home.start_sh("plain", "read x");
-    home.run(&["send", "plain", "x", "--mode", "interrupt"])
+    home.run(["send", "plain", "x", "--mode", "interrupt"])
         .fails(2, &["how to interrupt", "input.interrupt"]);
     assert_eq!(home.json(["messages", "list", "--all", "--json"]), Value::Array(Vec::new()));
     home.wait("a", "idle");

@@ -48,9 +48,9 @@ fn a_message_that_nobody_reads_costs_nothing() {
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
     };
-    home.run(&["wait", "a", "working", "--timeout", "5"]).fails(4, &[]);
+    home.run(["wait", "a", "working", "--timeout", "5"]).fails(4, &[]);
     let before = ticks();
-    home.run(&["wait", "a", "working", "--timeout", "4"]).fails(4, &[]);
+    home.run(["wait", "a", "working", "--timeout", "4"]).fails(4, &[]);
     assert!(ticks() - before < 50, "{} of 400 ticks", ticks() - before);
 }
 
@@ -67,7 +67,7 @@ fn an_agent_that_looks_otherwise_than_its_preset_says_is_typed_to_only_on_reques
     home.send("a", "by the book", &["--id", "m1", "--timeout", "2"])
         .fails(4, &["composer was never seen", "--mode now types without seeing it", "a new look"]);
     assert_eq!(fs::read_to_string(&got).unwrap(), "");
-    home.run(&["messages", "drop", "m1"]).ok();
+    home.run(["messages", "drop", "m1"]).ok();
     let sent = home.send("a", "all the same", &["--id", "m2", "--mode", "now", "--timeout", "60"]);
     sent.fails(1, &["is uncertain", "cannot be told"]);
     assert_eq!(fs::read_to_string(&got).unwrap(), "all the same\r");

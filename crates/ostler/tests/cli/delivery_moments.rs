@@ -52,7 +52,7 @@ fn an_agent_that_nobody_understands_is_typed_to_when_its_preset_says() {
     home.write_preset("[run]\ncommand = \"stand-in-agent\"\n[startup]\nready_delay_ms = 700\n");
     let got = home.file("got");
     home.write_agent(&format!("stty raw -echo; printf '~~~'; exec cat > {}\n", got.display()));
-    home.run(&["start", "standin", "--name", "a"]).ok();
+    home.run(["start", "standin", "--name", "a"]).ok();
     let began = std::time::Instant::now();
     home.send("a", "hello there", &["--wait", "queued"]).ok();
     until_file(&got, "it was typed", || {

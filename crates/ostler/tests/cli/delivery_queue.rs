@@ -41,7 +41,7 @@ fn one_id_is_one_message() {
     assert_eq!(home.taken("a")[1..], ["once"]);
     // The id is the session's own.
     home.start("b", &[]);
-    home.run(&["send", "b", "elsewhere", "--id", "k", "--timeout", "60"]).ok();
+    home.run(["send", "b", "elsewhere", "--id", "k", "--timeout", "60"]).ok();
 }
 
 #[test]
@@ -119,24 +119,24 @@ fn what_waits_is_listed_and_can_be_taken_back_and_sent_after_all() {
     let ids: Vec<&Value> = listed.as_array().unwrap().iter().map(|message| &message["id"]).collect();
     assert_eq!(ids, ["m1", "m2"]);
     assert_eq!(listed[0]["waits_for"], "the agent is working", "{listed}");
-    home.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is queued", "given up"]);
-    let dropped: Value = serde_json::from_str(&home.run(&["messages", "drop", "m1", "--json"]).ok()).unwrap();
+    home.run(["messages", "retry", "m1"]).fails(1, &["\"m1\" is queued", "given up"]);
+    let dropped: Value = serde_json::from_str(&home.run(["messages", "drop", "m1", "--json"]).ok()).unwrap();
     assert_eq!(
         (&dropped["state"], &dropped["failure"]),
         (&"failed".into(), &"it was dropped on request".into())
     );
-    home.run(&["messages", "drop", "m9"]).fails(1, &["there is no message \"m9\"", "ostler messages list"]);
+    home.run(["messages", "drop", "m9"]).fails(1, &["there is no message \"m9\"", "ostler messages list"]);
     home.await_log("a", "submitted", 2);
     home.await_message("a", "m2", "delivered");
     assert_eq!(home.taken("a")[1..], ["surely"]);
-    assert_eq!(home.run(&["messages", "list", "a"]).ok(), "there are no messages under way or given up\n");
-    let listed = home.run(&["messages", "list", "a", "--all"]).ok();
+    assert_eq!(home.run(["messages", "list", "a"]).ok(), "there are no messages under way or given up\n");
+    let listed = home.run(["messages", "list", "a", "--all"]).ok();
     assert!(listed.contains("dropped on request") && listed.contains("m2"), "{listed}");
-    home.run(&["messages", "retry", "m1"]).ok();
+    home.run(["messages", "retry", "m1"]).ok();
     home.await_message("a", "m1", "delivered");
     assert_eq!(home.taken("a")[1..], ["surely", "perhaps"]);
-    home.run(&["messages", "retry", "m1"]).fails(1, &["\"m1\" is delivered"]);
-    home.run(&["messages", "drop", "m1"]).fails(1, &["\"m1\" is delivered"]);
+    home.run(["messages", "retry", "m1"]).fails(1, &["\"m1\" is delivered"]);
+    home.run(["messages", "drop", "m1"]).fails(1, &["\"m1\" is delivered"]);
 }
 
 #[test]
@@ -144,13 +144,13 @@ fn what_is_taken_back_has_not_failed_and_was_never_asked() {
     let home = TestHome::with_stand_in();
     busy(&home, 30);
     home.send("a", "delete everything", &["--id", "m1", "--wait", "queued"]).ok();
-    home.run(&["messages", "drop", "m1"]).ok();
+    home.run(["messages", "drop", "m1"]).ok();
     let counts = home.json(["metrics", "--json"])["deliveries"].clone();
     assert_eq!((&counts["sent"], &counts["failed"]), (&2.into(), &0.into()), "{counts}");
     assert!(!home.ok(["events", "a"]).contains("injection.failed"));
     assert!(!home.ok(["status", "a"]).contains("failed"));
-    home.run(&["stop", "a"]).ok();
-    let known = home.run(&["context", "show"]).ok();
+    home.run(["stop", "a"]).ok();
+    let known = home.run(["context", "show"]).ok();
     assert!(known.contains("Asked: !work 30s") && !known.contains("delete"), "{known}");
 }
 
@@ -163,8 +163,8 @@ fn what_cannot_be_confirmed_is_not_waited_for() {
         .fails(1, &["was not asked to confirm"]);
     home.send("a", "hello", &["--id", "m1", "--raw"]).fails(1, &["sent before", "in another way"]);
     home.ok(["send", "a", "--raw", "x", "--id", "r1"]);
-    home.run(&["ack", "r1"]).fails(1, &["raw bytes"]);
-    home.run(&["ack", "m1"]).ok();
+    home.run(["ack", "r1"]).fails(1, &["raw bytes"]);
+    home.run(["ack", "m1"]).ok();
     let counts = home.json(["metrics", "--json"])["deliveries"].clone();
     assert_eq!((&counts["ack_wanted"], &counts["acknowledged"]), (&0.into(), &0.into()), "{counts}");
 }
@@ -185,14 +185,14 @@ fn what_was_given_up_is_listed_until_it_is_dropped_also_when_its_agent_has_ended
     busy(&home, 8);
     home.send("a", "too late", &["--id", "m1", "--expires", "0"]).fails(1, &["not typed in time"]);
     home.send("a", "too late as well", &["--id", "m2", "--expires", "0"]).fails(1, &["not typed in time"]);
-    assert_eq!(home.run(&["messages", "list"]).ok().lines().count(), 2);
-    home.run(&["messages", "drop", "m1"]).ok();
-    home.run(&["messages", "drop", "m1"]).ok();
-    home.run(&["stop", "a"]).ok();
-    let listed = home.run(&["messages", "list"]).ok();
+    assert_eq!(home.run(["messages", "list"]).ok().lines().count(), 2);
+    home.run(["messages", "drop", "m1"]).ok();
+    home.run(["messages", "drop", "m1"]).ok();
+    home.run(["stop", "a"]).ok();
+    let listed = home.run(["messages", "list"]).ok();
     assert!(listed.contains("m2") && !listed.contains("m1"), "{listed}");
-    home.run(&["messages", "drop", "m2"]).ok();
-    assert_eq!(home.run(&["messages", "list", "--json"]).ok().trim(), "[]");
+    home.run(["messages", "drop", "m2"]).ok();
+    assert_eq!(home.run(["messages", "list", "--json"]).ok().trim(), "[]");
     assert_eq!(home.ok(["events", "a"]).matches("message.dropped").count(), 2);
 }
 
@@ -211,7 +211,7 @@ fn text_that_was_given_up_in_the_composer_is_cleared_for_the_next_and_for_itself
     home.kill_daemon();
     home.deliver("a", "another matter", &[]);
     assert_eq!(home.taken("a"), ["another matter"]);
-    home.run(&["messages", "retry", "m1", "--session", "b"]).ok();
+    home.run(["messages", "retry", "m1", "--session", "b"]).ok();
     home.await_message("b", "m1", "delivered");
     assert_eq!(home.taken("b"), ["hard to submit"]);
 }
@@ -265,7 +265,7 @@ fn a_message_that_was_not_typed_cannot_be_confirmed() {
     let home = TestHome::with_stand_in();
     busy(&home, 60);
     home.send("a", "later", &["--id", "m1", "--wait", "queued", "--ack"]).ok();
-    home.run(&["ack", "m1"]).fails(1, &["was not typed yet"]);
+    home.run(["ack", "m1"]).fails(1, &["was not typed yet"]);
     assert_eq!(home.message("a", "m1")["proof"], "queued");
 }
 
@@ -308,7 +308,7 @@ fn a_long_message_whose_file_cannot_be_written_is_not_typed() {
     assert_eq!(home.count("a", "bytes"), 0);
     // What was in the way is gone, and what was given up can be tried again.
     fs::remove_file(format!("{dir}/messages")).unwrap();
-    home.run(&["messages", "retry", "m1"]).ok();
+    home.run(["messages", "retry", "m1"]).ok();
     home.await_message("a", "m1", "delivered");
     assert!(home.taken("a")[0].starts_with("Read the file "), "{:?}", home.taken("a"));
 }
@@ -319,12 +319,12 @@ fn what_became_of_messages_is_counted() {
     home.start("a", &["--swallow-early", "6000"]);
     home.deliver("a", "typed twice", &[]);
     home.deliver("a", "typed once", &["--id", "m2", "--ack"]);
-    home.run(&["ack", "m2"]).ok();
+    home.run(["ack", "m2"]).ok();
     home.deliver("a", "!work 60s", &[]);
     home.send("a", "late", &["--expires", "0"]).fails(1, &["not typed in time"]);
     // What is taken back is sent, and neither taken nor failed.
     home.send("a", "dropped", &["--id", "m3", "--wait", "queued"]).ok();
-    home.run(&["messages", "drop", "m3"]).ok();
+    home.run(["messages", "drop", "m3"]).ok();
     home.send("a", "waits", &["--wait", "queued"]).ok();
     let metrics = home.json(["metrics", "--json"]);
     let count = |name: &str| metrics["deliveries"][name].as_u64().unwrap();

@@ -132,7 +132,7 @@ fn report(home: &TestHome, prompt: &str) {
         .filter_map(|entry| entry.split_once('='))
         .filter(|(name, _)| name.starts_with("OSTLER_"))
         .collect();
-    let mut command = home.command(&["hook", "UserPromptSubmit", "--agent", "standin"]);
+    let mut command = home.command(["hook", "UserPromptSubmit", "--agent", "standin"]);
     let mut child = command.envs(environ).stdin(Stdio::piped()).spawn().unwrap();
     let payload = serde_json::json!({ "prompt": prompt }).to_string();
     child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
@@ -145,7 +145,7 @@ fn a_message_that_was_never_typed_is_not_the_one_that_was_taken() {
     home.start("a", &[]);
     home.deliver("a", "!work 4s", &[]);
     home.send("a", "status?", &["--id", "m1", "--wait", "queued"]).ok();
-    home.run(&["messages", "drop", "m1"]).ok();
+    home.run(["messages", "drop", "m1"]).ok();
     home.wait("a", "idle");
     // Somebody else asks the same.
     report(&home, "status?");

@@ -38,7 +38,7 @@ fn send(home: &TestHome, id: &str, text: &str) {
 }
 
 fn loaded(home: &TestHome) -> String {
-    let found: Value = serde_json::from_str(&home.run(&["context", "load", "a", "--json"]).ok()).unwrap();
+    let found: Value = serde_json::from_str(&home.run(["context", "load", "a", "--json"]).ok()).unwrap();
     found["text"].as_str().unwrap().to_owned()
 }
 
@@ -58,14 +58,14 @@ fn every_message_that_fails_takes_another_way_until_it_got_there() {
     }
     // A message that gets there takes the block with it, and what it came with; the others still wait.
     cure(&home);
-    home.run(&["messages", "retry", "m1"]).ok();
+    home.run(["messages", "retry", "m1"]).ok();
     home.await_message("a", "m1", "delivered");
     until_file(&file, "the block is gone", || (!file.exists()).then_some(()));
     until("the first does not wait", || (!loaded(&home).contains("the first secret")).then_some(()));
     assert!(loaded(&home).contains("the second secret"));
     home.deliver("a", "something else", &[]);
     assert!(loaded(&home).contains("the second secret"), "the agent never had it");
-    home.run(&["context", "clear"]).ok();
+    home.run(["context", "clear"]).ok();
     assert!(!loaded(&home).contains("secret"), "{}", loaded(&home));
 }
 
@@ -103,7 +103,7 @@ fn what_is_dropped_takes_no_other_way() {
     let file = home.project().join("AGENTS.md");
     until_file(&file, "it is in the file", || file.exists().then_some(()));
     // It cannot be dropped while it may stand in the composer.
-    until("it is dropped", || (home.run(&["messages", "drop", "m1"]).code == 0).then_some(()));
+    until("it is dropped", || (home.run(["messages", "drop", "m1"]).code == 0).then_some(()));
     assert!(!file.exists() && !loaded(&home).contains("secret"), "{}", loaded(&home));
 }
 
@@ -116,7 +116,7 @@ fn what_the_agent_may_have_takes_no_other_way() {
     let message = home.await_message("a", "m1", "uncertain");
     assert_eq!(message["escalated"], Value::Null, "{message}");
     assert!(!home.project().join("AGENTS.md").exists());
-    let found = home.run(&["context", "load", "a", "--json"]).ok();
+    let found = home.run(["context", "load", "a", "--json"]).ok();
     assert!(found.contains("\"pending\": false") || found.contains("\"pending\":false"), "{found}");
 }
 
@@ -141,7 +141,7 @@ fn stuck() -> (TestHome, std::path::PathBuf) {
 fn a_block_that_cannot_be_taken_out_is_taken_out_later() {
     let (home, file) = stuck();
     cure(&home);
-    home.run(&["messages", "retry", "m1"]).ok();
+    home.run(["messages", "retry", "m1"]).ok();
     home.await_message("a", "m1", "delivered");
     until("it does not wait", || (!loaded(&home).contains("secret")).then_some(()));
     assert!(file.exists());
@@ -153,11 +153,11 @@ fn a_block_that_cannot_be_taken_out_is_taken_out_later() {
 #[test]
 fn what_a_clear_cannot_take_out_goes_with_its_session() {
     let (home, file) = stuck();
-    let cleared = home.run(&["context", "clear"]);
+    let cleared = home.run(["context", "clear"]);
     assert!(format!("{cleared:?}").contains("read-only"), "{cleared:?}");
     assert!(!loaded(&home).contains("secret") && file.exists());
     set_writable(&file, true);
-    home.run(&["stop", "a", "--grace", "0"]).ok();
+    home.run(["stop", "a", "--grace", "0"]).ok();
     assert!(!file.exists());
 }
 
@@ -169,7 +169,7 @@ fn a_block_goes_with_its_session_and_what_was_in_it_waits_on() {
     send(&home, "m1", "the first secret");
     home.await_message("a", "m1", "failed");
     assert!(fs::read_to_string(&file).unwrap().contains("the first secret"));
-    home.run(&["stop", "a", "--grace", "0"]).ok();
+    home.run(["stop", "a", "--grace", "0"]).ok();
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
     assert!(loaded(&home).contains("the first secret"));
 }
@@ -177,7 +177,7 @@ fn a_block_goes_with_its_session_and_what_was_in_it_waits_on() {
 #[test]
 fn the_next_daemon_takes_out_what_an_ended_session_left() {
     let (home, file) = stuck();
-    home.run(&["stop", "a", "--grace", "0"]).ok();
+    home.run(["stop", "a", "--grace", "0"]).ok();
     assert!(file.exists());
     home.kill_daemon();
     set_writable(&file, true);

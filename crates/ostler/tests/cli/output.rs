@@ -2,6 +2,8 @@
 //!
 //! Where a text was changed on purpose, `cargo insta test --review -p ostler --test cli -- output` takes the new one over.
 
+#![allow(clippy::too_many_lines, reason = "most of them are what is printed")]
+
 use std::fs;
 
 use insta::assert_snapshot;
@@ -219,11 +221,9 @@ fn what_happened_is_told_in_its_order() {
     home.ok(["stop", "a", "--grace", "0"]);
     let events = home.ok(["events", "a"]);
     assert!(!events.contains("secret"), "a message's text is not in the events: {events}");
-    let kinds: String = events
-        .lines()
-        .map(|line| line.split_whitespace().skip(1).take(2).collect::<Vec<_>>().join("  ") + "\n")
-        .collect();
-    assert_snapshot!(kinds, @r"
+    let kind = |line: &str| line.split_whitespace().skip(1).take(2).collect::<Vec<_>>().join("  ");
+    let kinds: Vec<String> = events.lines().map(kind).collect();
+    assert_snapshot!(kinds.join("\n"), @r"
     a  session.created
     a  session.started
     a  message.queued

@@ -27,7 +27,7 @@ fn home_with(settings: &str) -> TestHome {
 /// Waits until a dialog was left to a person, and returns why.
 fn left(home: &TestHome, name: &str) -> String {
     until("a dialog is left to a person", || {
-        let events = home.run(&["events", name, "--json"]).ok();
+        let events = home.run(["events", name, "--json"]).ok();
         let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let mut left = events.filter(|event| event["event"] == "dialog.left");
         left.next().map(|event| event["details"]["reason"].as_str().unwrap().to_owned())

@@ -41,7 +41,7 @@ fn calls(home: &TestHome) -> Vec<String> {
 }
 
 fn resume(home: &TestHome, options: &[&str]) -> Value {
-    let resumed = home.run(&[&["resume", "a", "--json", "--timeout", "60"], options].concat());
+    let resumed = home.run([&["resume", "a", "--json", "--timeout", "60"], options].concat());
     serde_json::from_str(&resumed.ok()).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn an_agent_comes_back_with_its_name_its_messages_and_its_conversation() {
     home.start_with("a", &["--timeout", "60"], &[]).ok();
     let first = home.status("a");
     assert_eq!((&first["process"], &first["conversation"]), (&1.into(), &"talk-7".into()));
-    home.run(&["resume", "a"]).fails(1, &["session \"a\" runs", "ostler attach a"]);
+    home.run(["resume", "a"]).fails(1, &["session \"a\" runs", "ostler attach a"]);
     home.deliver("a", "the first", &["--id", "one"]);
 
     // It crashes while a message waits for it.
@@ -84,7 +84,7 @@ fn an_agent_comes_back_with_its_name_its_messages_and_its_conversation() {
         1,
         "the same message is not sent again"
     );
-    home.run(&["messages", "retry", "late"]).ok();
+    home.run(["messages", "retry", "late"]).ok();
     home.await_message("a", "late", "delivered");
     home.deliver("a", "the second", &[]);
 
@@ -104,12 +104,12 @@ fn a_conversation_is_begun_anew_where_it_cannot_go_on_or_should_not() {
     let home = TestHome::with_stand_in_and(PRESET);
     home.write_agent(&agent(&home));
     home.start_with("a", &["--timeout", "60"], &[]).ok();
-    home.run(&["stop", "a"]).ok();
+    home.run(["stop", "a"]).ok();
     let fresh = resume(&home, &["--fresh"]);
     assert_eq!(fresh["process"], 2);
-    home.run(&["stop", "a"]).ok();
+    home.run(["stop", "a"]).ok();
     // Nothing was said in the second conversation: there is none to go on with.
-    let again = home.run(&["resume", "a", "--timeout", "60", "--", "--reply", "anew"]).ok();
+    let again = home.run(["resume", "a", "--timeout", "60", "--", "--reply", "anew"]).ok();
     assert_eq!(again.trim(), "a");
     let calls = calls(&home);
     assert!(!calls.iter().any(|call| call.contains("goes-on-with")), "{calls:?}");

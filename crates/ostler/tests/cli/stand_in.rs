@@ -82,7 +82,7 @@ impl TestHome {
         let log = self.log_file(name);
         let start = ["start", "standin", "--name", name];
         let log = ["--", "--log", log.to_str().unwrap()];
-        self.run(&[&start[..], options, &log[..], flags].concat())
+        self.run([&start[..], options, &log[..], flags].concat())
     }
 
     /// Starts the agent; it is not waited for.
@@ -103,7 +103,7 @@ impl TestHome {
 
     /// Begins to send a prompt, without waiting for what becomes of it.
     pub(crate) fn begin_send(&self, name: &str, text: &[u8], options: &[&str]) -> Sending {
-        let mut command = self.command(&[&["send", name, "-"], options].concat());
+        let mut command = self.command([&["send", name, "-"], options].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(text).unwrap();

@@ -98,7 +98,7 @@ fn hooks_are_left_out_only_where_the_user_says_something_else_and_that_is_told()
         ostler().display()
     ));
     for (name, said, left_out) in [("a", "model=x", false), ("b", "hooks.it=2", true)] {
-        home.run(&["start", "standin", "--name", name, "--", "-c", said]).ok();
+        home.run(["start", "standin", "--name", name, "--", "-c", said]).ok();
         let file = home.scratch().join(format!("{name}.args"));
         let given = until_file(&file, "the program is there", || {
             fs::read_to_string(&file).ok().filter(|given| given.ends_with('\n'))
@@ -156,7 +156,7 @@ fn a_first_prompt_is_never_behind_arguments_that_may_swallow_it() {
     home.write_agent(&format!("exec {} stand-in --log \"{}\" \"$@\"\n", ostler().display(), logs.display()));
     let start = |name: &str, args: &[&str]| {
         let start = ["start", "standin", "--name", name, "--prompt", "Go on.", "--timeout", "60", "--"];
-        home.run(&[&start[..], args].concat()).ok();
+        home.run([&start[..], args].concat()).ok();
         assert!(
             matches!(&home.taken(name)[..], [taken] if taken.ends_with("Go on.")),
             "{:?}",
@@ -267,7 +267,7 @@ answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected =
         let log = home.log_file(name);
         let args = ["start", "alone", "--name", name, "--prompt", "Go.", "--timeout", "60"];
         let flags = ["--", "--trust-dialog", "--log", log.to_str().unwrap()];
-        home.run(&[&args[..], more, &flags].concat())
+        home.run([&args[..], more, &flags].concat())
     };
     // Trust in the folder is something else.
     start("a", &["--trust"]).fails(5, &["a person is needed"]);
@@ -345,14 +345,14 @@ fn the_policy_answers_where_it_says_so() {
 fn without_a_name_the_agent_and_the_name_are_chosen() {
     let home = TestHome::with_stand_in();
     home.write_settings("[agents]\ndefault = \"standin\"\n");
-    let first: Value = serde_json::from_str(&home.run(&["start", "--json"]).ok()).unwrap();
+    let first: Value = serde_json::from_str(&home.run(["start", "--json"]).ok()).unwrap();
     assert_eq!(first["agent"], "standin");
     let name = first["name"].as_str().unwrap();
-    let second = home.run(&["start", "standin"]).ok();
+    let second = home.run(["start", "standin"]).ok();
     assert_ne!(second.trim(), name, "a running session keeps its name");
     home.wait(name, "idle");
     home.wait(second.trim(), "idle");
-    home.run(&["send", second.trim(), "hello", "--timeout", "60"]).ok();
+    home.run(["send", second.trim(), "hello", "--timeout", "60"]).ok();
 }
 
 #[test]
@@ -366,11 +366,11 @@ fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
     home.start_with("a", &options, &[]).ok();
     home.await_log("a", "submitted", 1);
     home.wait("a", "idle");
-    let waiting = || home.run(&["messages", "list", "a", "--json"]).ok();
+    let waiting = || home.run(["messages", "list", "a", "--json"]).ok();
     until("the prompt waits", || waiting().contains("another message goes first").then_some(()));
     let id = home.taken("a")[0].split("[CONTEXT ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     assert_eq!(home.count("a", "submitted"), 1);
-    home.run(&["ack", &id]).ok();
+    home.run(["ack", &id]).ok();
     home.await_log("a", "submitted", 2);
     // Not at all.
     home.write_settings("[delivery]\nack_wait_seconds = 0\n");
@@ -387,7 +387,7 @@ fn the_settings_say_whether_and_how_long_a_confirmation_is_waited_for() {
 fn what_is_recalled_does_not_repeat_the_prompt() {
     let home = TestHome::with_stand_in();
     fs::write(home.project().join("parser.rs"), "fn parse_numbers() {}\n").unwrap();
-    home.run(&["context", "save", "The parser was rewritten."]).ok();
+    home.run(["context", "save", "The parser was rewritten."]).ok();
     let prompt = "Mend parse_numbers for hexadecimal ones.";
     home.start_with("a", &["--timeout", "60", "--recall", "--prompt", prompt], &[]).ok();
     let taken = home.taken("a").join("\n");

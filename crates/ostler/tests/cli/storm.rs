@@ -115,18 +115,18 @@ fn play(home: &TestHome, scenario: &Scenario) {
         if began.elapsed() > LIMIT {
             break;
         }
-        let state = home.run(&["wait", &scenario.name, "blocked,exited,idle", "--timeout", "1", "--json"]);
+        let state = home.run(["wait", &scenario.name, "blocked,exited,idle", "--timeout", "1", "--json"]);
         let Ok(state) = serde_json::from_str::<Value>(&state.out) else { continue };
         match state["state"].as_str() {
             Some("blocked") => answer(home, scenario, &state["kind"]),
             // It may have died since.
             Some("idle") if std::mem::take(&mut draft) => {
-                home.run(&["send", &scenario.name, "--raw", "\x15"]);
+                home.run(["send", &scenario.name, "--raw", "\x15"]);
             }
             _ => {}
         }
     }
-    home.run(&["stop", &scenario.name, "--grace", "0"]);
+    home.run(["stop", &scenario.name, "--grace", "0"]);
 }
 
 fn send(home: &TestHome, name: &str, message: &Message) -> Sending {
@@ -141,7 +141,7 @@ fn send(home: &TestHome, name: &str, message: &Message) -> Sending {
 /// Answers a dialog as a person does: with a look first.
 fn answer(home: &TestHome, scenario: &Scenario, kind: &Value) {
     let name = &scenario.name;
-    let screen = home.run(&["screen", name]).out;
+    let screen = home.run(["screen", name]).out;
     let keys = match kind.as_str() {
         Some("trust") if scenario.trusted => return,
         Some("trust") if screen.contains("❯ Yes, I trust") => "\r",
@@ -153,7 +153,7 @@ fn answer(home: &TestHome, scenario: &Scenario, kind: &Value) {
         _ => return,
     };
     let seen = home.count(name, "answered");
-    home.run(&["send", name, "--raw", keys]);
+    home.run(["send", name, "--raw", keys]);
     // A slow look must not answer the next dialog with keys for this one.
     if keys.len() == 1 {
         within(Duration::from_secs(2), || (home.count(name, "answered") != seen).then_some(()));
@@ -164,7 +164,7 @@ fn judge(home: &TestHome, scenario: &Scenario, tally: &Mutex<Tally>) {
     let name = &scenario.name;
     let log = home.log(name);
     let taken: Vec<String> = texts(&log).iter().map(|text| text.trim_end().to_owned()).collect();
-    let listed = home.run(&["messages", "list", name, "--all", "--json"]).out;
+    let listed = home.run(["messages", "list", name, "--all", "--json"]).out;
     let listed: Vec<Value> = serde_json::from_str(&listed).unwrap_or_default();
     let mut tally = tally.lock().unwrap();
     let mut wrong = Vec::new();

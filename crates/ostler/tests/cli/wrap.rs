@@ -44,5 +44,5 @@ fn a_program_that_ends_at_once_or_by_a_signal_is_passed_on_too() {
         assert_eq!(ended["exit"]["status"], status, "{script}: {}", desk.screen("v"));
     }
     let home = TestHome::with_stand_in();
-    home.run(&["wrap", "standin"]).fails(2, &["wrap needs a terminal", "ostler start"]);
+    home.run(["wrap", "standin"]).fails(2, &["wrap needs a terminal", "ostler start"]);
 }

@@ -25,9 +25,9 @@ impl Plan {
         self.sends_with(at, body, Terms { mode, ..Terms::default() })
     }
 
-    fn sends_with(mut self, at: u64, body: &str, terms: Terms) -> Self {
+    fn sends_with(mut self, at: u64, body: &str, mut terms: Terms) -> Self {
         let id = format!("m{}", self.sends.len());
-        let terms = Terms { sender: "tester".into(), ..terms };
+        terms.sender = "tester".into();
         self.sends.push(Sent { at, id, body: body.into(), terms });
         self
     }

@@ -26,13 +26,13 @@ fn with_accounts(home: &TestHome, name: &str, one: &str, others: &str) {
 #[track_caller]
 fn task_with(home: &TestHome, variable: (&str, &str), agents: &str) -> Vec<(String, String)> {
     let args = ["run", "Do it.", "--json", "--agent", agents, "--check", "true"];
-    let done = Done::from(&home.command(&args).env(variable.0, variable.1).output().unwrap());
+    let done = Done::from(&home.command(args).env(variable.0, variable.1).output().unwrap());
     assert_eq!(done.code, 0, "{done:?}");
     reasons(&serde_json::from_str(&done.out).unwrap())
 }
 
 fn rows(home: &TestHome, provider: &str) -> Vec<Value> {
-    let all = home.json(&["providers", "--json"])["providers"].clone();
+    let all = home.json(["providers", "--json"])["providers"].clone();
     all.as_array().unwrap().iter().filter(|known| known["provider"] == provider).cloned().collect()
 }
 
@@ -61,16 +61,16 @@ fn each_account_has_a_breaker_of_its_own() {
     let accounts: Vec<&str> = rows.iter().map(|row| row["account"].as_str().unwrap()).collect();
     assert!(accounts[0].starts_with("dir-") && accounts[1].starts_with("key-"), "{rows:?}");
     assert!(rows.iter().all(|row| row["reason"] == "quota" && row["machine"].is_null()), "{rows:?}");
-    let shown = home.run(&["providers"]).ok();
+    let shown = home.run(["providers"]).ok();
     assert!(shown.contains(&format!("a@{} open (quota) until 20", accounts[1])), "{shown}");
     assert!(!shown.contains("sk-one"), "{shown}");
 
     // One account, then all of them.
-    let shown = home.run(&["providers", "reset", &format!("a@{}", accounts[1])]).ok();
+    let shown = home.run(["providers", "reset", &format!("a@{}", accounts[1])]).ok();
     assert!(shown.contains(&format!("a@{} closed\n", accounts[1])), "{shown}");
     assert!(shown.contains(&format!("a@{} open", accounts[0])), "{shown}");
     assert_eq!(task_with(&home, ("A_KEY", "sk-one"), "a,b"), limited);
-    let shown = home.run(&["providers", "reset", "a"]).ok();
+    let shown = home.run(["providers", "reset", "a"]).ok();
     assert_eq!((shown.matches(" closed\n").count(), shown.matches(" open").count()), (2, 0), "{shown}");
 }
 
@@ -97,10 +97,10 @@ fn trouble_of_a_machine_is_its_own_and_a_limit_is_everybodys() {
         assert_eq!((own.len(), &own[0]["reason"], &own[0]["machine"]), (1, &why.into(), &"this".into()));
         assert_eq!((others.len(), &others[0]["breaker"]), (1, &"open".into()));
         assert_ne!(others[0]["machine"], "this");
-        let shown = here.run(&["providers"]).ok();
+        let shown = here.run(["providers"]).ok();
         assert!(shown.contains(&format!("{name:<12} open ({why}) until ")), "{shown}");
         assert!(shown.contains("Z, on this machine\n"), "{shown}");
-        assert!(there.run(&["providers"]).ok().contains("Z, on machine "));
+        assert!(there.run(["providers"]).ok().contains("Z, on machine "));
     }
     let task = ["--agent", "limited,b", "--check", "true"];
     assert_eq!(reasons(&here.task(0, &task)), told(&[("limited", "quota used up"), ("b", "idle")]));
@@ -108,7 +108,7 @@ fn trouble_of_a_machine_is_its_own_and_a_limit_is_everybodys() {
     assert_eq!(there.breaker("limited"), ("open".into(), "quota".into()));
 
     // A person says so for all, wherever they are.
-    there.run(&["providers", "reset"]).ok();
+    there.run(["providers", "reset"]).ok();
     for name in ["outside", "broken", "limited"] {
         // One of another machine with nothing to say may be forgotten.
         assert!(["closed", ""].contains(&&*here.breaker(name).0), "{name}");

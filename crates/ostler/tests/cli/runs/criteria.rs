@@ -20,12 +20,12 @@ fn task(home: &TestHome, checked: bool) -> String {
 
 fn play(home: &TestHome, checked: bool, args: &[&str]) -> (i32, Value) {
     let file = task(home, checked);
-    let done = home.run(&[&["run", "--task", &file, "--agent", "a", "--json"], args].concat());
+    let done = home.run([&["run", "--task", &file, "--agent", "a", "--json"], args].concat());
     (done.code, serde_json::from_str(&done.out).unwrap_or_else(|_| panic!("{done:?}")))
 }
 
 fn shown(home: &TestHome, run: &Value) -> String {
-    home.run(&["runs", "show", run["id"].as_str().unwrap()]).ok()
+    home.run(["runs", "show", run["id"].as_str().unwrap()]).ok()
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_helper_that_is_asked_ends_with_its_run() {
     );
     let file = task(&home, true);
     let args = ["run", "--task", &file, "--agent", "a", "--helper", "helper", "--json", "--detach"];
-    let run = home.json(&args);
+    let run = home.json(args);
     let run = run["id"].as_str().unwrap();
     home.await_state(run, "helper");
     let pid =
@@ -141,7 +141,7 @@ fn a_helper_that_is_asked_ends_with_its_run() {
         .trim()
         .parse()
         .unwrap();
-    home.run(&["runs", "cancel", run]).ok();
+    home.run(["runs", "cancel", run]).ok();
     until_gone("the helper is gone with its run", pid);
-    assert_eq!(home.json(&["runs", "show", run, "--json"])["outcome"]["outcome"], "cancelled");
+    assert_eq!(home.json(["runs", "show", run, "--json"])["outcome"]["outcome"], "cancelled");
 }

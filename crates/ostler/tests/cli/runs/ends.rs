@@ -26,7 +26,7 @@ fn a_task_is_done_when_its_checks_pass() {
     }
     assert_eq!(home.prompts("a"), [prompt["contextual"].as_str().unwrap().trim()]);
     home.await_quiet();
-    let metrics = home.run(&["metrics"]).ok();
+    let metrics = home.run(["metrics"]).ok();
     for line in
         ["ostler_context_injection_count{type=\"retry\"} 0", "ostler_runs_ended_total{outcome=\"done\"} 1"]
     {
@@ -39,7 +39,7 @@ fn a_failed_check_is_told_to_the_next_attempt() {
     let home = TestHome::with_repository();
     home.agent("a", "--status", &["!write out.txt helo !say done", "!write out.txt hello !say done"]);
     let check = "grep -q hello out.txt || { echo 'error: out.txt says no hello' >&2; exit 1; }";
-    let done = home.run(&["run", "Do it.", "--agent", "a", "--check", check]);
+    let done = home.run(["run", "Do it.", "--agent", "a", "--check", check]);
     assert_eq!(done.code, 0, "{done:?}");
     for text in [
         "attempt 1: a gets the task\n",
@@ -63,7 +63,7 @@ fn a_failed_check_is_told_to_the_next_attempt() {
                  Focus on fixing validation failures listed above.\n--- END CONTEXT ---\n\n";
     assert_eq!(prompts.len(), 2);
     assert_eq!(prompts[1], format!("{block}{}", prompts[0]));
-    assert!(home.run(&["metrics"]).ok().contains("ostler_context_injection_count{type=\"retry\"} 1\n"));
+    assert!(home.run(["metrics"]).ok().contains("ostler_context_injection_count{type=\"retry\"} 1\n"));
 }
 
 #[test]
@@ -77,14 +77,14 @@ fn blocks_can_be_switched_off() {
         let home = TestHome::with_repository();
         home.agent("a", "--status", &["!write out.txt 1 !say done", "!write out.txt 2 !say done"]);
         let args = ["run", "Do it.", "--agent", "a", "--check", "grep -q 2 out.txt"];
-        let mut command = home.command(&[&args, flags].concat());
+        let mut command = home.command([&args, flags].concat());
         assert!(command.env(env.0, env.1).output().unwrap().status.success());
         let prompts = home.prompts("a");
         assert_eq!((prompts.len(), &prompts[0]), (2, &prompts[1]), "{flags:?} {env:?}");
     }
     let home = TestHome::with_repository();
     home.agent("a", "", &[]);
-    let mut wrong = home.command(&["run", "Do it.", "--agent", "a"]);
+    let mut wrong = home.command(["run", "Do it.", "--agent", "a"]);
     let wrong = wrong.env("PRE_CONTEXT_MAX_LINES", "many").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("PRE_CONTEXT_MAX_LINES"));
@@ -94,10 +94,10 @@ fn blocks_can_be_switched_off() {
 fn without_checks_nobody_says_that_it_is_right() {
     let home = TestHome::with_repository();
     home.agent("a", "--status", &["!work 100ms finished"]);
-    let done = home.run(&["run", "Do it.", "--agent", "a"]);
+    let done = home.run(["run", "Do it.", "--agent", "a"]);
     assert!(done.out.contains("finished, but there are no checks to tell whether it is right"), "{done:?}");
     assert_eq!(done.code, 0);
-    let run = home.json(&["runs", "list", "--all", "--json"])[0].clone();
+    let run = home.json(["runs", "list", "--all", "--json"])[0].clone();
     assert_eq!(
         (&run["state"], &run["attempts"][0]["status"]),
         (&json!("finished_unchecked"), &json!("unchecked"))
@@ -108,7 +108,7 @@ fn without_checks_nobody_says_that_it_is_right() {
 fn an_agent_that_waits_for_a_person_is_left_to_them() {
     let home = TestHome::with_repository();
     home.agent("a", "", &["!permission rm -r build"]);
-    let done = home.run(&["run", "Do it.", "--agent", "a", "--check", "true", "--blocked", "1"]);
+    let done = home.run(["run", "Do it.", "--agent", "a", "--check", "true", "--blocked", "1"]);
     let said = done.fails(5, &["a waits for a person (permission)", "hint: ostler attach "]);
     let session = said.split("ostler attach ").nth(1).unwrap().split(';').next().unwrap();
     let status = home.status(session);
@@ -146,8 +146,8 @@ fn a_task_that_is_too_long_is_refused_before_anything_begins() {
     let home = TestHome::with_repository();
     home.agent("a", "", &[]);
     let long = "x".repeat(100_000);
-    home.run(&["run", &long, "--agent", "a"]).fails(1, &["bytes long", "put it into a file"]);
-    assert_eq!(home.json(&["runs", "list", "--all", "--json"]), json!([]));
+    home.run(["run", &long, "--agent", "a"]).fails(1, &["bytes long", "put it into a file"]);
+    assert_eq!(home.json(["runs", "list", "--all", "--json"]), json!([]));
 }
 
 #[test]
@@ -164,15 +164,15 @@ fn an_agent_that_asks_is_not_finished_until_somebody_answers() {
         [question + " !work 500ms !say Which?", "!work 300ms !write out.txt done !say done".to_owned()];
     home.agent("a", "--status", &script.each_ref().map(String::as_str));
     home.extend_preset("a", &format!("[config]\ndir = \"~/.a\"\nenv = \"A_HOME\"\n{TRANSCRIPT}"));
-    let mut command = home.command(&["run", "Do it.", "--agent", "a", "--json", "--detach"]);
+    let mut command = home.command(["run", "Do it.", "--agent", "a", "--json", "--detach"]);
     let begun = Done::from(&command.env("A_HOME", home.file("project")).output().unwrap()).ok();
     let begun: Value = serde_json::from_str(&begun).unwrap();
     let id = begun["id"].as_str().unwrap();
     home.await_state(id, "blocked");
-    let session = home.json(&["list", "--json"])[0]["name"].as_str().unwrap().to_owned();
-    home.run(&["send", &session, "The first."]).ok();
+    let session = home.json(["list", "--json"])[0]["name"].as_str().unwrap().to_owned();
+    home.run(["send", &session, "The first."]).ok();
     let outcome = until("the run has ended", || {
-        let outcome = home.json(&["runs", "show", id, "--json"])["outcome"]["outcome"].clone();
+        let outcome = home.json(["runs", "show", id, "--json"])["outcome"]["outcome"].clone();
         (!outcome.is_null()).then_some(outcome)
     });
     assert_eq!(outcome, "finished_unchecked");
@@ -184,7 +184,7 @@ fn settings_that_cannot_be_read_are_told_before_anything_begins() {
     home.agent("a", "--status", &["!say done"]);
     let file = home.path().join("config/config.toml");
     fs::write(&file, "[pre_context]\nenabled = false\n[detector]\nsilence_s = 2\n").unwrap();
-    home.run(&["run", "Do it.", "--agent", "a"])
+    home.run(["run", "Do it.", "--agent", "a"])
         .fails(2, &["config.toml:4: detector.silence_s", "nothing in that file counts"]);
     assert!(home.prompts("a").is_empty());
 }
@@ -194,8 +194,7 @@ fn a_check_ends_with_its_run_and_does_not_outlive_a_daemon_for_long() {
     let home = TestHome::with_repository();
     home.agent("a", "--status", &["!write one.txt 1 !say done"]);
     let check = "echo $$ >> ../checks; exec sleep 600";
-    let id =
-        home.run(&["run", "Do it.", "--agent", "a", "--check", check, "--detach"]).ok().trim().to_owned();
+    let id = home.run(["run", "Do it.", "--agent", "a", "--check", check, "--detach"]).ok().trim().to_owned();
     let checks = |count: usize| {
         until("the check runs", || {
             let text = fs::read_to_string(home.file("checks")).ok()?;
@@ -209,7 +208,7 @@ fn a_check_ends_with_its_run_and_does_not_outlive_a_daemon_for_long() {
     let second = checks(2)[1];
     until_gone("the first one is gone", first);
     assert!(is_running(second));
-    home.run(&["runs", "cancel", &id]).ok();
+    home.run(["runs", "cancel", &id]).ok();
     until_gone("the second one is gone", second);
     home.await_quiet();
 }
@@ -229,11 +228,11 @@ fn what_was_spent_before_a_daemon_was_killed_still_counts() {
         "[[transcript.records]]\nfact = \"used\"\nwhen = { \"/type\" = \"spent\" }\nid = \"/id\"\n",
     );
     home.extend_preset("a", "usage = { output = [\"/out\"] }\n");
-    let mut command = home.command(&["run", "Do it.", "--agent", "a", "--detach"]);
+    let mut command = home.command(["run", "Do it.", "--agent", "a", "--detach"]);
     let id = Done::from(&command.env("A_HOME", &cwd).output().unwrap()).ok().trim().to_owned();
     let spent = |tokens: u32| {
         until("the tokens are counted", || {
-            (home.json(&["runs", "show", &id, "--json"])["usage"]["output"] == tokens).then_some(())
+            (home.json(["runs", "show", &id, "--json"])["usage"]["output"] == tokens).then_some(())
         });
     };
     spent(70);
@@ -241,7 +240,7 @@ fn what_was_spent_before_a_daemon_was_killed_still_counts() {
     let mut chat = fs::OpenOptions::new().append(true).open(cwd.join("chats/one.jsonl")).unwrap();
     chat.write_all(line(2, 5).as_bytes()).unwrap();
     spent(75);
-    home.run(&["runs", "cancel", &id]).ok();
+    home.run(["runs", "cancel", &id]).ok();
     home.await_quiet();
 }
 
@@ -284,15 +283,15 @@ fn a_silent_check_is_named_and_other_failures_are_no_loop() {
 fn a_run_uses_the_agent_that_is_chosen_and_refuses_those_that_are_not_there() {
     let home = TestHome::with_repository();
     home.agent("one", "--status", &["!say one"]).agent("two", "--status", &["!say two"]);
-    let mut command = home.command(&["run", "Do it.", "--json"]);
+    let mut command = home.command(["run", "Do it.", "--json"]);
     let done = crate::support::Done::from(&command.env("OSTLER_AGENT", "two").output().unwrap());
     let run: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(run["agents"][0], "two", "{run}");
     assert!(run["agents"].as_array().unwrap().contains(&"one".into()), "{run}");
     assert_eq!((home.prompts("two").len(), home.prompts("one").len()), (1, 0));
 
-    home.run(&["run", "Do it.", "--agent", "twoo"])
+    home.run(["run", "Do it.", "--agent", "twoo"])
         .fails(2, &["no agent is called \"twoo\"", "did you mean two?"]);
     home.extend_preset("one", "[run]\ncommand = 7\n");
-    home.run(&["run", "Do it.", "--agent", "one"]).fails(2, &["its preset cannot be used"]);
+    home.run(["run", "Do it.", "--agent", "one"]).fails(2, &["its preset cannot be used"]);
 }

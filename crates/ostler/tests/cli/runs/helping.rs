@@ -29,7 +29,7 @@ fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
         "Here:\n[[\"grep\", \"-c\", \"good\", \"out.txt\"], [\"true\"], [\"no-such-program\"]]",
     );
     let args = ["--agent", "a", "--helper", "helper", "--check", CHECK];
-    let done = home.run(&[&["run", "Do it.", "--json"], &args[..]].concat());
+    let done = home.run([&["run", "Do it.", "--json"], &args[..]].concat());
     let run: Value = serde_json::from_str(&done.out).unwrap();
     if !is_contained(&run) {
         return;
@@ -47,7 +47,7 @@ fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
     assert!(told.starts_with(block), "{told}");
     let last = home.prompts("a").pop().unwrap();
     assert!(last.contains("failures:\n- grep -c good out.txt: 0\n- error: it is bad\n"), "{last}");
-    let shown = home.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
+    let shown = home.run(["runs", "show", run["id"].as_str().unwrap()]).ok();
     for text in [
         "  the helper's commands found: grep -c good out.txt: 0\n",
         "    not run: no-such-program: no-such-program is not found among the programs",
@@ -63,7 +63,7 @@ fn a_helper_of_no_use_is_told_of() {
     stubborn(&home);
     home.helper("helper", "I would look at it.");
     let args = ["--agent", "a", "--helper", "helper", "--check", CHECK];
-    let done = home.run(&[&["run", "Do it."], &args[..]].concat());
+    let done = home.run([&["run", "Do it."], &args[..]].concat());
     assert!(done.out.contains("the helper could not help: helper: its answer has no JSON array"), "{done:?}");
     done.fails(1, &["fail in the same way again and again"]);
     assert_eq!(home.prompts("a").len(), 3);
@@ -82,7 +82,7 @@ fn whoever_can_be_asked_is_and_the_others_are_told_of() {
     home.extend_preset("limited", headless).extend_preset("missing", headless);
     home.script("broken", "echo 'error: no credit' >&2; exit 3");
     let agents = "limited,a,missing,broken,good,unasked";
-    let done = home.run(&["run", "Do it.", "--json", "--agent", agents, "--check", CHECK]);
+    let done = home.run(["run", "Do it.", "--json", "--agent", agents, "--check", CHECK]);
     let run: Value = serde_json::from_str(&done.out).unwrap();
     if !is_contained(&run) {
         return;
@@ -100,7 +100,7 @@ fn whoever_can_be_asked_is_and_the_others_are_told_of() {
     for (skipped, expected) in skipped.iter().zip(expected) {
         assert!(skipped.starts_with(expected), "{skipped}");
     }
-    let shown = home.run(&["runs", "show", run["id"].as_str().unwrap()]).ok();
+    let shown = home.run(["runs", "show", run["id"].as_str().unwrap()]).ok();
     assert!(
         shown.contains("    asked: good\n    not asked, or of no help: limited: quota used up"),
         "{shown}"

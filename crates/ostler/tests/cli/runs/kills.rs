@@ -36,17 +36,17 @@ fn begin(home: &TestHome, number: usize) -> Kept {
     let cwd = home.repository(&project);
     let agents = ["steady", "plain", "mortal,steady"][number % 3];
     // Else only the first of them would have an agent that dies.
-    home.run(&["providers", "reset"]).ok();
+    home.run(["providers", "reset"]).ok();
     let check = "sleep 0.2; grep -q good out.txt || { echo 'error: it is bad' >&2; exit 1; }";
     let args = ["run", "Do it.", "--agent", agents, "--check", check, "--cwd", &cwd, "--detach"];
-    Kept { id: home.run(&args).ok().trim().to_owned(), project, agents }
+    Kept { id: home.run(args).ok().trim().to_owned(), project, agents }
 }
 
 /// What must be true of a run that has ended, however often its daemon was killed.
 fn examine(home: &TestHome, kept: &Kept) {
     let Kept { id, project, agents } = kept;
     let ended = until(&format!("run {id} has ended"), || {
-        let run = home.json(&["runs", "show", id, "--json"]);
+        let run = home.json(["runs", "show", id, "--json"]);
         (!run["outcome"].is_null()).then_some(run)
     });
     assert_eq!(ended["state"], "done", "{ended:#}");
@@ -113,10 +113,10 @@ fn killed_at_random(home: &TestHome, mut server: Option<&mut Server>) {
         if let Some(server) = server.as_deref_mut().filter(|_| victims != 1) {
             server.kill();
             server.restart();
-            until("the store answers", || (home.run(&["providers"]).code == 0).then_some(()));
+            until("the store answers", || (home.run(["providers"]).code == 0).then_some(()));
         }
         killed += 1;
-        let runs = home.json(&["runs", "list", "--all", "--json"]);
+        let runs = home.json(["runs", "list", "--all", "--json"]);
         let over = |kept: &Kept| {
             let run = runs.as_array().unwrap().iter().find(|run| run["id"] == kept.id.as_str());
             !run.expect("no run is lost")["outcome"].is_null()
@@ -137,9 +137,9 @@ fn killed_at_random(home: &TestHome, mut server: Option<&mut Server>) {
 /// Begins a run, and kills the daemon when its agent is at work. Returns the run's id and the agent's process.
 fn abandon(home: &TestHome, agents: &str) -> (String, u32) {
     let args = ["run", "Do it.", "--agent", agents, "--check", "cat out.txt", "--detach"];
-    let id = home.run(&args).ok().trim().to_owned();
+    let id = home.run(args).ok().trim().to_owned();
     home.await_state(&id, "working");
-    let session = home.json(&["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
+    let session = home.json(["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
     let agent = pid(&home.status(&session)["pid"]);
     home.kill_daemon();
     (id, agent)
@@ -155,7 +155,7 @@ fn what_an_agent_did_while_nobody_looked_is_found() {
         until_file(&log, "it is done", || {
             std::fs::read_to_string(&log).unwrap().contains("\"done\"").then_some(())
         });
-        let run = home.json(&["runs", "wait", &id, "--json"]);
+        let run = home.json(["runs", "wait", &id, "--json"]);
         assert_eq!((&run["state"], &run["files"]["created"]), (&json!("done"), &json!(["out.txt"])));
         assert_eq!(home.prompts(name).len(), 1);
         std::fs::remove_file(home.file("project/out.txt")).unwrap();
@@ -169,7 +169,7 @@ fn an_agent_that_died_while_nobody_looked_is_not_waited_for() {
     home.agent("good", "--status", &["!write out.txt 1 !say done"]);
     let (id, agent) = abandon(&home, "mortal,good");
     until_gone("it is dead", agent);
-    let run = home.json(&["runs", "wait", &id, "--json"]);
+    let run = home.json(["runs", "wait", &id, "--json"]);
     let ends = [("mortal".into(), "agent crashed (signal 9)".into()), ("good".into(), "idle".into())];
     assert_eq!(reasons(&run), ends);
     assert_eq!(home.breaker("mortal").1, "crash");
@@ -188,13 +188,13 @@ fn a_batch_keeps_its_order_and_its_width_through_a_kill() {
     };
     let file = home.file("tasks.toml");
     std::fs::write(&file, ["one", "two", "three"].map(task).concat()).unwrap();
-    let begun = home.json(&["run", "--task", file.to_str().unwrap(), "--detach", "--json"]);
+    let begun = home.json(["run", "--task", file.to_str().unwrap(), "--detach", "--json"]);
     let ids: Vec<&str> = begun.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
     for id in &ids {
         home.await_state(id, "working");
         home.kill_daemon();
     }
-    let runs: Vec<Value> = ids.iter().map(|id| home.json(&["runs", "wait", id, "--json"])).collect();
+    let runs: Vec<Value> = ids.iter().map(|id| home.json(["runs", "wait", id, "--json"])).collect();
     let time = |run: &Value, name: &str| run["attempts"][0][name].as_u64().unwrap();
     for pair in runs.windows(2) {
         assert!(time(&pair[0], "ended") <= time(&pair[1], "started"), "{runs:#?}");

@@ -8,7 +8,7 @@ use crate::support::TestHome;
 fn milestones(home: &TestHome, said: &str) -> String {
     let told = ["attempt ", "  | ", "  submitted", "  check ", "ostler: ", "hint: "];
     let lines = said.lines().filter(|line| told.iter().any(|start| line.starts_with(start)));
-    home.neutral(&lines.map(|line| format!("{line}\n")).collect::<String>())
+    home.neutral(&lines.collect::<Vec<_>>().join("\n"))
 }
 
 #[test]
@@ -61,12 +61,8 @@ fn a_run_is_followed_shown_and_counted() {
     ");
     assert_eq!(home.neutral(&home.ok(["runs", "show", &id])), home.neutral(&done.out));
     let metrics = home.ok(["metrics"]);
-    let counted: String = metrics
-        .lines()
-        .filter(|line| !line.starts_with('#') && line.contains('{'))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_snapshot!(counted, @r#"
+    let counted = metrics.lines().filter(|line| !line.starts_with('#') && line.contains('{'));
+    assert_snapshot!(counted.collect::<Vec<_>>().join("\n"), @r#"
     ostler_context_injection_count{type="helper"} 0
     ostler_context_injection_count{type="provider_switch"} 1
     ostler_context_injection_count{type="retry"} 1

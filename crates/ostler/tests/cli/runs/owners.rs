@@ -14,7 +14,7 @@ use crate::support::TestHome;
 fn left_alone(home: &TestHome) -> String {
     home.agent("a", "--status", &["!work 1s !write out.txt 1 !say done"]);
     let args = ["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach"];
-    let id = home.run(&args).ok().trim().to_owned();
+    let id = home.run(args).ok().trim().to_owned();
     home.await_state(&id, "working");
     home.kill_daemon();
     id
@@ -22,7 +22,7 @@ fn left_alone(home: &TestHome) -> String {
 
 #[track_caller]
 fn ends_well(home: &TestHome, id: &str) {
-    let run = home.json(&["runs", "wait", id, "--json"]);
+    let run = home.json(["runs", "wait", id, "--json"]);
     assert_eq!(run["state"], "done", "{run:#}");
     assert_eq!(reasons(&run), [("a".into(), "idle".into())]);
     assert_eq!(home.prompts("a").len(), 1);
@@ -47,7 +47,7 @@ fn a_machine_of_the_same_name_and_paths_leaves_the_runs_of_others_alone() {
     assert_eq!(server.recorded_owner(&id), owner);
     // All that a clone does not have is the owner.
     fs::remove_file(home.file("home/owner")).unwrap();
-    assert_eq!(home.json(&["runs", "list", "--all", "--json"]), json!([]));
+    assert_eq!(home.json(["runs", "list", "--all", "--json"]), json!([]));
     home.kill_daemon();
     assert_ne!(fs::read_to_string(home.file("home/owner")).unwrap(), owner);
     assert_eq!(server.recorded_owner(&id), owner);
@@ -65,7 +65,7 @@ fn a_run_that_names_host_and_path_is_taken_up_and_claimed() {
     let former = |host: &str| format!("{}:{}", host.trim(), home.path().display());
     let owner = fs::read_to_string(home.file("home/owner")).unwrap();
     server.record_owner(&id, &former(&format!("other-{host}")));
-    assert_eq!(home.json(&["runs", "list", "--all", "--json"]), json!([]));
+    assert_eq!(home.json(["runs", "list", "--all", "--json"]), json!([]));
     home.kill_daemon();
     server.record_owner(&id, &former(&host));
     ends_well(&home, &id);

@@ -117,8 +117,8 @@ fn a_run_survives_the_end_of_daemon_and_server() {
     home.agent("a", "--status", &["!write one.txt 1 !work 1s !limit 7pm"]);
     home.agent("b", "--status", &["!work 1s !write two.txt 2 !say done"]);
     let args = ["run", "Do it.", "--agent", "a,b", "--check", "cat one.txt two.txt", "--detach"];
-    let id = home.run(&args).ok().trim().to_owned();
-    let store = home.json(&["providers", "--json"])["store"].as_str().unwrap().to_owned();
+    let id = home.run(args).ok().trim().to_owned();
+    let store = home.json(["providers", "--json"])["store"].as_str().unwrap().to_owned();
     assert!(store.contains("every acknowledged write survives a kill -9 of the server"), "{store}");
 
     // The server goes while the first agent works, the daemon while the second does.
@@ -126,13 +126,13 @@ fn a_run_survives_the_end_of_daemon_and_server() {
     server.kill();
     server.restart();
     until("the second agent works", || {
-        let run = home.json(&["runs", "show", &id, "--json"]);
+        let run = home.json(["runs", "show", &id, "--json"]);
         (run["provider"] == "b" && run["state"] == "working").then_some(())
     });
     home.kill_daemon();
     server.kill();
     server.restart();
-    let run = home.json(&["runs", "wait", &id, "--json"]);
+    let run = home.json(["runs", "wait", &id, "--json"]);
     assert_eq!(run["state"], "done", "{run:#}");
     assert_eq!(reasons(&run), [("a".into(), "quota used up".into()), ("b".into(), "idle".into())]);
     assert_eq!(run["files"]["created"], json!(["one.txt", "two.txt"]));
@@ -148,23 +148,23 @@ fn a_store_named_on_the_command_line_is_used_told_and_remembered() {
     home.agent("a", "--status", &["!write one.txt 1 !say done"]);
     let url = server.url();
     let args = ["run", "Do it.", "--agent", "a", "--check", "cat one.txt", "--store", &url];
-    let done = home.run(&args);
+    let done = home.run(args);
     assert!(done.err.contains("every acknowledged write survives"), "{done:?}");
     done.ok();
     // The next daemon knows it too, without a word.
-    let known = || home.json(&["runs", "list", "--all", "--json"]).as_array().unwrap().len();
+    let known = || home.json(["runs", "list", "--all", "--json"]).as_array().unwrap().len();
     assert_eq!(known(), 1);
     home.kill_daemon();
     assert_eq!(known(), 1);
-    assert!(home.json(&["providers", "--json"])["store"].as_str().unwrap().contains("survives a kill -9"));
+    assert!(home.json(["providers", "--json"])["store"].as_str().unwrap().contains("survives a kill -9"));
     // A daemon that keeps them elsewhere is not asked to do both.
     let other = ["run", "Do it.", "--agent", "a", "--store", "local"];
-    home.run(&other).fails(2, &["the running daemon keeps runs in", "not in local", "ostler daemon stop"]);
-    home.run(&["daemon", "stop"]).ok();
-    home.run(&[&other[..], &["--detach"]].concat()).ok();
+    home.run(other).fails(2, &["the running daemon keeps runs in", "not in local", "ostler daemon stop"]);
+    home.run(["daemon", "stop"]).ok();
+    home.run([&other[..], &["--detach"]].concat()).ok();
     assert_eq!(known(), 1, "one that the server does not know");
-    home.run(&["daemon", "stop"]).ok();
-    assert_eq!(home.json(&["daemon", "start", "--json"])["store"], "local");
-    home.run(&["run", "Do it.", "--store", "http://x"]).fails(2, &["its address must be redis://"]);
+    home.run(["daemon", "stop"]).ok();
+    assert_eq!(home.json(["daemon", "start", "--json"])["store"], "local");
+    home.run(["run", "Do it.", "--store", "http://x"]).fails(2, &["its address must be redis://"]);
     home.await_quiet();
 }

@@ -41,14 +41,14 @@ fn a_limit_brings_the_next_provider_with_what_is_there() {
     // The breaker is open until the limit ends, whatever becomes of the daemon.
     home.kill_daemon();
     assert_eq!(home.breaker("a"), ("open".into(), "quota".into()));
-    let until = home.json(&["providers", "--json"])["providers"][0]["until"].clone();
+    let until = home.json(["providers", "--json"])["providers"][0]["until"].clone();
     assert!(until.as_str().unwrap().contains(":00:00"), "{until}");
     let next = home.task(0, &["--agent", "a,b", "--check", "cat one.txt"]);
     assert_eq!(reasons(&next), [("b".into(), "idle".into())]);
     assert_eq!(home.prompts("a").len(), 1);
-    assert!(home.run(&["providers", "reset", "a"]).ok().contains("a            closed"));
+    assert!(home.run(["providers", "reset", "a"]).ok().contains("a            closed"));
     assert!(
-        home.run(&["metrics"]).ok().contains("ostler_context_injection_count{type=\"provider_switch\"} 1\n")
+        home.run(["metrics"]).ok().contains("ostler_context_injection_count{type=\"provider_switch\"} 1\n")
     );
 }
 
@@ -104,7 +104,7 @@ fn a_program_that_is_not_there_is_told_and_blamed_on_nobody() {
     let told = &reasons(&run)[0].1;
     assert!(told.starts_with("cannot be started: ") && told.contains("gone"), "{told}");
     assert_eq!(home.breaker("gone"), (String::new(), String::new()));
-    let done = home.run(&["run", "Do it.", "--agent", "gone", "--check", "true"]);
+    let done = home.run(["run", "Do it.", "--agent", "gone", "--check", "true"]);
     assert!(done.out.contains("gone (cannot be started: "), "{done:?}");
     done.fails(1, &["no provider can be used", "name other agents"]);
 }
@@ -114,7 +114,7 @@ fn when_nobody_is_left_the_report_says_until_when() {
     let home = TestHome::with_repository();
     home.agent("a", "", &["!error 429 slow down"]).agent("b", "", &["!error 529 busy"]);
     let args = ["run", "Do it.", "--agent", "a,b", "--check", "true", "--max-time", "40"];
-    let done = home.run(&args);
+    let done = home.run(args);
     assert!(done.out.contains("a (rate limit exceeded), then b (provider overloaded)"), "{done:?}");
     let said =
         done.fails(1, &["no provider can be used", "a: rate limit exceeded", "b: provider overloaded"]);
@@ -129,12 +129,12 @@ fn words_about_limits_are_no_limits() {
                  usage limit reached, resets 7pm; API Error: 529 overloaded";
     home.agent("a", "", &[&format!("!write out.txt {words} !work 200ms !say I handle it: {words}")]);
     let run: serde_json::Value = {
-        let done = home.run(&["run", words, "--agent", "a", "--check", &format!("echo '{words}'"), "--json"]);
+        let done = home.run(["run", words, "--agent", "a", "--check", &format!("echo '{words}'"), "--json"]);
         assert_eq!(done.code, 0, "{done:?}");
         serde_json::from_str(&done.out).unwrap()
     };
     assert_eq!(reasons(&run), [("a".into(), "idle".into())]);
-    assert!(home.run(&["providers"]).ok().contains("no run has had trouble"));
+    assert!(home.run(["providers"]).ok().contains("no run has had trouble"));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn agents_of_a_task_with_a_long_name_have_names_of_their_own() {
         format!("[[tasks]]\nid = \"{id}\"\ninstructions = \"Do it.\"\nchecks = [\"cat one.txt\"]\n"),
     )
     .unwrap();
-    let run = home.json(&["run", "--task", file.to_str().unwrap(), "--agent", "a,b", "--json"]);
+    let run = home.json(["run", "--task", file.to_str().unwrap(), "--agent", "a,b", "--json"]);
     assert_eq!(run["state"], "done", "{run:#}");
     assert_eq!(reasons(&run), [("a".into(), "quota used up".into()), ("b".into(), "idle".into())]);
 }
@@ -165,11 +165,11 @@ fn an_agent_that_a_person_stopped_is_blamed_on_nobody() {
     );
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let id = home.run(&["run", "!work 60s", "--agent", "a,b", "--detach"]).ok().trim().to_owned();
+    let id = home.run(["run", "!work 60s", "--agent", "a,b", "--detach"]).ok().trim().to_owned();
     home.await_state(&id, "working");
-    let session = home.json(&["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
-    home.run(&["stop", &session]).ok();
-    let done = home.run(&["runs", "wait", &id, "--json"]);
+    let session = home.json(["runs", "show", &id, "--json"])["session"].as_str().unwrap().to_owned();
+    home.run(["stop", &session]).ok();
+    let done = home.run(["runs", "wait", &id, "--json"]);
     let run: serde_json::Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!((done.code, reasons(&run)), (1, vec![("a".into(), "agent was ended".into())]), "{run:#}");
     assert_eq!(home.breaker("a"), (String::new(), String::new()));
@@ -179,11 +179,11 @@ fn an_agent_that_a_person_stopped_is_blamed_on_nobody() {
 fn a_run_that_waits_for_a_provider_goes_on_when_it_is_reset() {
     let home = TestHome::with_repository();
     home.agent("a", "--status", &["!error 429 Too many requests"]);
-    let run = home.json(&["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach", "--json"]);
+    let run = home.json(["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach", "--json"]);
     let id = run["id"].as_str().unwrap();
     home.await_state(id, "waiting");
     home.agent("a", "--status", &["!write out.txt 1 !say done"]);
-    home.run(&["providers", "reset", "a"]).ok();
-    let run = home.json(&["runs", "wait", id, "--json"]);
+    home.run(["providers", "reset", "a"]).ok();
+    let run = home.json(["runs", "wait", id, "--json"]);
     assert_eq!(run["outcome"], json!({ "outcome": "done" }), "{run}");
 }

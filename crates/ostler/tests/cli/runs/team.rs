@@ -111,7 +111,7 @@ impl TestHome {
 
     /// Where a provider's breaker stands, and why.
     pub(super) fn breaker(&self, provider: &str) -> (String, String) {
-        let all = self.json(&["providers", "--json"])["providers"].clone();
+        let all = self.json(["providers", "--json"])["providers"].clone();
         let found = all.as_array().unwrap().iter().find(|known| known["provider"] == provider).cloned();
         let text = |found: &Value, name: &str| found[name].as_str().unwrap_or_default().to_owned();
         found.map_or_else(Default::default, |found| (text(&found, "breaker"), text(&found, "reason")))
@@ -119,14 +119,14 @@ impl TestHome {
 
     pub(super) fn await_state(&self, run: &str, state: &str) {
         until(&format!("the run is {state}"), || {
-            (self.json(&["runs", "show", run, "--json"])["state"] == state).then_some(())
+            (self.json(["runs", "show", run, "--json"])["state"] == state).then_some(())
         });
     }
 
     /// No agent is left behind.
     pub(super) fn await_quiet(&self) {
         until("no session is left", || {
-            self.json(&["list", "--json"]).as_array().unwrap().is_empty().then_some(())
+            self.json(["list", "--json"]).as_array().unwrap().is_empty().then_some(())
         });
     }
 }

@@ -33,7 +33,7 @@ fn every_task_has_a_work_tree_and_the_repository_stays_as_it_is() {
     std::fs::write(&file, ["one", "two"].map(task).concat()).unwrap();
     let args =
         ["run", "--task", file.to_str().unwrap(), "--worktree", "--parallel", "2", "--agent", "a", "--json"];
-    let done = home.run(&args);
+    let done = home.run(args);
     assert_eq!(done.code, 0, "{done:?}");
     let runs: Vec<Value> = serde_json::from_str(&done.out).unwrap();
     let dirs: Vec<&Path> = runs.iter().map(|run| Path::new(run["cwd"].as_str().unwrap())).collect();

@@ -13,16 +13,16 @@ use crate::support::TestHome;
 fn a_run_goes_on_without_a_watcher_and_can_be_waited_for_and_shown() {
     let home = TestHome::with_repository();
     home.agent("a", "--status", &["!work 500ms !write out.txt 1 !say done"]);
-    let id = home.run(&["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach"]).ok();
+    let id = home.run(["run", "Do it.", "--agent", "a", "--check", "cat out.txt", "--detach"]).ok();
     let id = id.trim();
-    assert_eq!(home.json(&["runs", "list", "--json"])[0]["id"], id);
-    let ended = home.json(&["runs", "wait", &id[..30], "--json"]);
+    assert_eq!(home.json(["runs", "list", "--json"])[0]["id"], id);
+    let ended = home.json(["runs", "wait", &id[..30], "--json"]);
     assert_eq!((&ended["id"], &ended["state"]), (&json!(id), &json!("done")));
-    assert_eq!(home.json(&["runs", "show", id, "--json"])["files"], ended["files"]);
-    assert!(home.run(&["runs", "show", id]).ok().contains("attempt 1: passed: a"));
-    assert!(home.run(&["runs", "list", "--all"]).ok().contains(id));
+    assert_eq!(home.json(["runs", "show", id, "--json"])["files"], ended["files"]);
+    assert!(home.run(["runs", "show", id]).ok().contains("attempt 1: passed: a"));
+    assert!(home.run(["runs", "list", "--all"]).ok().contains(id));
     home.await_quiet();
-    home.run(&["runs", "show", "nothing"]).fails(1, &["there is no run \"nothing\"", "runs list --all"]);
+    home.run(["runs", "show", "nothing"]).fails(1, &["there is no run \"nothing\"", "runs list --all"]);
 }
 
 #[test]
@@ -30,20 +30,17 @@ fn a_cancelled_run_ends_with_its_agent_also_while_that_is_being_started() {
     let home = TestHome::with_repository();
     home.agent("a", "--status", &["!work 60s"]).agent("slow", "--ready-after 60000", &[]);
     let begin = |agent: &str| {
-        home.run(&["run", "Do it.", "--agent", agent, "--check", "true", "--detach"]).ok().trim().to_owned()
+        home.run(["run", "Do it.", "--agent", agent, "--check", "true", "--detach"]).ok().trim().to_owned()
     };
     let working = begin("a");
     home.await_state(&working, "working");
-    assert!(home.run(&["runs", "cancel", &working]).ok().contains("cancelled"));
+    assert!(home.run(["runs", "cancel", &working]).ok().contains("cancelled"));
     let early = begin("slow");
-    assert_eq!(
-        home.json(&["runs", "cancel", &early, "--json"])["outcome"],
-        json!({ "outcome": "cancelled" })
-    );
+    assert_eq!(home.json(["runs", "cancel", &early, "--json"])["outcome"], json!({ "outcome": "cancelled" }));
     home.await_quiet();
     // Once more changes nothing.
-    assert_eq!(home.json(&["runs", "cancel", &early, "--json"])["state"], "cancelled");
-    home.run(&["runs", "wait", &early]).fails(1, &["cancelled"]);
+    assert_eq!(home.json(["runs", "cancel", &early, "--json"])["state"], "cancelled");
+    home.run(["runs", "wait", &early]).fails(1, &["cancelled"]);
 }
 
 /// Starts a run in the foreground and interrupts it when its agent is at work.
@@ -70,13 +67,13 @@ fn an_interrupt_leaves_the_run_or_ends_it() {
     let said: Vec<String> = said.lines().map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "nobody knows yet how it ends");
     assert!(said.last().unwrap().contains("goes on: ostler runs wait "), "{said:?}");
-    let id = home.json(&["runs", "list", "--json"])[0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(home.json(&["runs", "wait", &id, "--json"])["state"], "done");
+    let id = home.json(["runs", "list", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(home.json(["runs", "wait", &id, "--json"])["state"], "done");
 
     let (mut child, _) = interrupted(&home, &["--on-interrupt", "stop"]);
     assert_eq!(child.wait().unwrap().code(), Some(1));
     home.await_quiet();
-    let runs = home.json(&["runs", "list", "--all", "--json"]);
+    let runs = home.json(["runs", "list", "--all", "--json"]);
     let states: Vec<&Value> = runs.as_array().unwrap().iter().map(|run| &run["state"]).collect();
     assert_eq!(states, ["done", "cancelled"]);
 }
@@ -97,7 +94,7 @@ fn tasks_of_a_file_go_on_side_by_side_or_one_after_the_other() {
     )
     .unwrap();
     let tasks = |parallel: &str| {
-        let runs = home.json(&["run", "--task", file.to_str().unwrap(), "--parallel", parallel, "--json"]);
+        let runs = home.json(["run", "--task", file.to_str().unwrap(), "--parallel", parallel, "--json"]);
         let runs = runs.as_array().unwrap().clone();
         assert_eq!(runs.iter().map(|run| &run["state"]).collect::<Vec<_>>(), ["done", "done"]);
         assert_eq!(runs.iter().map(|run| &run["task"]).collect::<Vec<_>>(), ["one", "two"]);
@@ -133,11 +130,11 @@ fn a_wrong_task_file_is_told_with_its_place() {
     ];
     for (text, said) in table {
         fs::write(&file, text).unwrap();
-        let err = home.run(&["run", "--task", &name]).fails(2, said);
+        let err = home.run(["run", "--task", &name]).fails(2, said);
         assert!(err.contains(&name), "{err}");
     }
     fs::remove_file(&file).unwrap();
-    home.run(&["run", "--task", &name]).fails(2, &[&name, "No such file"]);
-    home.run(&["run", "  "]).fails(2, &["there is nothing to do"]);
-    home.run(&["run", "x", "--agent", "a", "--cwd", "/no/such/place"]).fails(2, &["/no/such/place"]);
+    home.run(["run", "--task", &name]).fails(2, &[&name, "No such file"]);
+    home.run(["run", "  "]).fails(2, &["there is nothing to do"]);
+    home.run(["run", "x", "--agent", "a", "--cwd", "/no/such/place"]).fails(2, &["/no/such/place"]);
 }

@@ -155,7 +155,7 @@ impl TestHome {
         let (written, news) = mpsc::channel();
         // Whoever follows and does not read holds the program up.
         let reader = std::thread::spawn(move || {
-            while output.read(&mut [0; 65_536]).is_ok_and(|count| count > 0 && written.send(()).is_ok()) {}
+            while output.read(&mut [0; 4096]).is_ok_and(|count| count > 0 && written.send(()).is_ok()) {}
         });
         let deadline = Instant::now() + PATIENCE;
         let mut seen = shows();

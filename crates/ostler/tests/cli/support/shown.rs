@@ -49,9 +49,8 @@ impl TestHome {
     /// A command and what it said.
     pub(crate) fn transcript(&self, args: &[&str], done: &Done) -> String {
         let code = if done.code == 0 { String::new() } else { format!("(status {})\n", done.code) };
-        let quoted = |arg: &&str| match arg.contains(' ') || arg.is_empty() {
-            true => format!("'{arg}'"),
-            false => (*arg).to_owned(),
+        let quoted = |arg: &&str| {
+            if arg.contains(' ') || arg.is_empty() { format!("'{arg}'") } else { (*arg).to_owned() }
         };
         let args: Vec<String> = args.iter().map(quoted).collect();
         self.neutral(&format!("$ ostler {}\n{}{}{code}", args.join(" "), done.out, done.err))
