@@ -86,6 +86,11 @@ impl Home {
         self.path().join("runs")
     }
 
+    /// Work trees that were made for runs.
+    pub fn worktrees(&self) -> PathBuf {
+        self.path().join("worktrees")
+    }
+
     /// What tells this home from others that share a store.
     pub fn owner(&self) -> PathBuf {
         self.path().join("owner")

@@ -256,6 +256,29 @@ impl Repository {
         Ok(plain.into_iter().map(|plain| if plain { answers.next() } else { None }).collect())
     }
 
+    /// Puts files into the index, or takes out those that are gone.
+    pub(crate) async fn add(&self, paths: &[&OsStr]) -> Result<(), GitError> {
+        let failed = |source| GitError::Io { path: std::env::temp_dir(), source };
+        let input: Vec<u8> =
+            paths.iter().flat_map(|path| [path.as_encoded_bytes(), b"\0"].concat()).collect();
+        let mut command = self.command("add", None);
+        command.args(["--all", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        command.stdin(file_with(&input).map_err(failed)?);
+        self.whole("add", command).await.map(drop)
+    }
+
+    /// Commits what is in the index, as the user, or as ostler where the user has no name.
+    pub(crate) async fn commit(&self, message: &str) -> Result<(), GitError> {
+        let mut command = self.command("commit", None);
+        command.args(["--quiet", "--no-verify", "--no-gpg-sign", "-m", message]);
+        if self.line("var", ["GIT_COMMITTER_IDENT"]).await.is_err() {
+            for (who, what) in [("NAME", "ostler"), ("EMAIL", "ostler@localhost")] {
+                command.env(format!("GIT_AUTHOR_{who}"), what).env(format!("GIT_COMMITTER_{who}"), what);
+            }
+        }
+        self.whole("commit", command).await.map(drop)
+    }
+
     /// A copy of the index, for commands that would write to it.
     pub(crate) async fn index(&self) -> Result<Index, GitError> {
         let place = self.ask("rev-parse", ["--git-path", "index"], None).await?;

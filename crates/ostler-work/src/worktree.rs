@@ -1,5 +1,7 @@
 //! Work trees of their own for tasks, so that attempts do not get in the user's way or in each other's.
 
+mod made;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::{GitError, Repository, is_top};
 use crate::names;
+
+pub use made::{Standing, commit, made, standing};
 
 /// Where the branches of work trees are.
 const BRANCHES: &str = "ostler/";
@@ -29,6 +33,9 @@ pub struct WorkTree {
     pub branch: String,
     /// The commit that it was made from.
     pub commit: String,
+    /// Files of the work tree it was made from that were not committed, and so are not in it.
+    #[serde(default)]
+    pub left_out: Vec<String>,
 }
 
 /// A work tree as git lists it.
@@ -124,7 +131,10 @@ pub async fn add(dir: &Path, under: &Path, task: &str, id: &str) -> Result<WorkT
     let below = dir.canonicalize().ok().and_then(|dir| dir.strip_prefix(&top).map(Path::to_owned).ok());
     let dir =
         Some(path.join(below.unwrap_or_default())).filter(|dir| dir.is_dir()).unwrap_or_else(|| path.clone());
-    Ok(WorkTree { repository: top, path, dir, branch, commit })
+    let left_out = made::uncommitted(&top).await.unwrap_or_default();
+    let tree = WorkTree { repository: top, path, dir, branch, commit, left_out };
+    made::record(&tree).map_err(failed)?;
+    Ok(tree)
 }
 
 /// Removes a work tree. Its branch stays if there are commits on it.
@@ -150,15 +160,13 @@ pub async fn remove(tree: &WorkTree, removal: Removal) -> Result<(), WorkTreeErr
         }
     }
     delete_branch(&repository, &tree.branch, &tree.commit).await?;
+    made::forget(tree);
     Ok(())
 }
 
 /// Whether everything in a work tree is committed.
 async fn is_clean(path: &Path) -> Result<bool, WorkTreeError> {
-    let repository = Repository::open(path.to_owned()).await?;
-    let index = repository.index().await?;
-    let words = ["--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
-    Ok(repository.ask("status", words, Some(&index.path())).await?.is_empty())
+    Ok(made::uncommitted(path).await?.is_empty())
 }
 
 async fn remove_tree(repository: &Repository, path: &Path, force: bool) -> Result<(), GitError> {

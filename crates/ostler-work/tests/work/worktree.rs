@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use ostler_work::worktree::{Removal, WorkTree, WorkTreeError, add, list, prune, remove};
+use ostler_work::Exclude;
+use ostler_work::worktree::{
+    Removal, WorkTree, WorkTreeError, add, commit, list, made as all_made, prune, remove, standing,
+};
 
 use crate::support::{Project, git_in};
 
@@ -117,4 +120,42 @@ async fn what_is_missing_is_said() {
     fs::write(under.path().join("t-1"), "in the way").unwrap();
     assert!(matches!(add(project.dir.path(), under.path(), "t", "1").await, Err(WorkTreeError::Git(_))));
     assert_eq!(project.git(["branch", "--list", "ostler/*"]), "");
+}
+
+#[tokio::test]
+async fn the_work_is_committed_on_its_branch_and_the_tree_is_known() {
+    let (project, under) = (Project::new(), tempfile::tempdir().unwrap());
+    project.write("a", "of the user\n");
+    project.write("new of the user", "x");
+    let sprung = under.path().join("sprung");
+    for hook in ["pre-commit", "commit-msg"] {
+        project.script(&format!(".git/hooks/{hook}"), &format!("touch {}; exit 1", sprung.display()));
+    }
+    let tree = made(&project, &under).await;
+    assert_eq!(tree.left_out, ["a", "new of the user"]);
+    assert_eq!(all_made(under.path()), std::slice::from_ref(&tree));
+    let exclude = Exclude::new(["scratch*"]);
+    assert_eq!(commit(&tree.path, &exclude, "none").await.unwrap(), None);
+    assert!(standing(&tree).await.unwrap().is_merged, "there is nothing to merge");
+
+    fs::write(tree.path.join("a"), "work\n").unwrap();
+    fs::write(tree.path.join("new\nfile"), "work\n").unwrap();
+    fs::write(tree.path.join("scratch.log"), "x").unwrap();
+    fs::remove_file(tree.path.join("b")).unwrap();
+    let made = commit(&tree.path, &exclude, "task: done").await.unwrap().unwrap();
+    assert_eq!(git_in(&tree.path, &["log", "-1", "--format=%H %s"]).trim(), format!("{made} task: done"));
+    let files = git_in(&tree.path, &["show", "--name-status", "--format=", "-z"]);
+    assert_eq!(files, "M\0a\0D\0b\0A\0new\nfile\0");
+    assert!(!sprung.exists());
+    let found = standing(&tree).await.unwrap();
+    assert_eq!(
+        (found.uncommitted, found.commits, found.is_merged),
+        (vec!["scratch.log".to_owned()], 1, false)
+    );
+
+    project.git(["stash", "--quiet", "--include-untracked"]);
+    project.git(["merge", "--quiet", &tree.branch]);
+    assert!(standing(&tree).await.unwrap().is_merged);
+    remove(&tree, Removal::Always).await.unwrap();
+    assert!(all_made(under.path()).is_empty());
 }
