@@ -30,7 +30,10 @@
 //! Times are those of the clock that people use, for they outlive the shell.
 
 mod agent;
+mod blocked;
+mod earlier;
 mod event;
+mod execution;
 mod inquiry;
 mod judge;
 mod outcome;
@@ -39,24 +42,26 @@ mod policy;
 mod provider;
 mod record;
 mod same_failure;
+mod story;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use event::{Act, Action, AgentId, Context, Event};
+pub use earlier::Earlier;
+pub use event::{Act, Action, AgentId, AttemptNotes, Context, Event};
+pub use execution::Execution;
 pub use outcome::{GiveUp, Outcome};
 pub use phase::{Blocked, Inquiry, Phase, Stage, Then};
 pub use policy::{MAX_ITERATIONS, Policy};
 pub use record::{Attempt, Changes, HelperAnswer, HelperRecord, Status, Turn};
+pub use story::Step;
 
 pub use crate::stop::Stop;
 
 use crate::Wall;
 use crate::breaker::Probes;
 
-/// How long a look at the work tree may take.
-const OBSERVE: Duration = Duration::from_mins(2);
 /// The agent that a run uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Agent {
@@ -95,6 +100,9 @@ pub struct Run {
     /// What came of the criteria of the present attempt.
     #[serde(default)]
     criteria: Option<HelperRecord>,
+    /// What earlier runs of the same task left.
+    #[serde(default)]
+    earlier: Earlier,
     /// The actions of the last step.
     outbox: Vec<Action>,
 }
@@ -119,6 +127,7 @@ impl Run {
             helper: None,
             earned: 0,
             criteria: None,
+            earlier: Earlier::default(),
             outbox: Vec::new(),
         }
     }
@@ -136,9 +145,14 @@ impl Run {
     /// How it ended, if it has.
     pub fn outcome(&self) -> Option<&Outcome> {
         match &self.phase {
-            Phase::Ended { outcome } => Some(outcome),
+            Phase::Ended { outcome } | Phase::Parked { outcome, .. } => Some(outcome),
             _ => None,
         }
+    }
+
+    /// Whether nothing can change it any more.
+    pub fn is_final(&self) -> bool {
+        matches!(self.phase, Phase::Ended { .. })
     }
 
     /// Its attempts, the oldest first.
@@ -159,12 +173,23 @@ impl Run {
 
     /// Its agent is being started, and has nothing to do yet.
     pub fn is_starting(&self) -> bool {
-        matches!(self.phase, Phase::Agent { stage: Stage::Starting, .. })
+        matches!(
+            self.phase,
+            Phase::Agent { stage: Stage::Starting, .. } | Phase::Parked { stage: Stage::Starting, .. }
+        )
     }
 
-    /// The prompt that its agent works on, where `sent` is when the last one was sent.
+    /// The prompt that its agent works on, or asked something about that a person may answer, where `sent` is when the last
+    /// one was sent.
     pub fn prompt(&self, sent: Option<Wall>) -> Option<Wall> {
-        sent.filter(|_| matches!(self.phase, Phase::Agent { stage: Stage::Working, .. }))
+        let works = matches!(
+            self.phase,
+            Phase::Agent { stage: Stage::Working, .. }
+                | Phase::Parked { stage: Stage::Working, .. }
+                | Phase::Observing { then: Then::Check { asks: true }, .. }
+                | Phase::Checking { asks: true, .. }
+        );
+        sent.filter(|_| works)
     }
 
     /// It waits for this look at the work tree.
@@ -172,9 +197,29 @@ impl Run {
         self.act() == act && matches!(self.phase, Phase::Observing { .. })
     }
 
+    /// It waits for these checks.
+    pub fn is_checking(&self, act: Act) -> bool {
+        self.act() == act && matches!(self.phase, Phase::Checking { .. })
+    }
+
+    /// How long the look at the work tree may take that comes before it begins.
+    pub fn first_look(&self) -> Duration {
+        self.policy.time().map_or(phase::LOOK, |time| time.min(phase::LOOK))
+    }
+
+    /// The agent that works at it, or did last.
+    pub fn last_agent(&self) -> Option<(AgentId, Option<Stop>)> {
+        let turn = self.attempts.last()?.turns.last()?;
+        Some((turn.agent?, turn.stop))
+    }
+
     /// Its agent has a dialog open.
     pub fn is_blocked(&self) -> bool {
-        matches!(&self.phase, Phase::Agent { blocked: Some(blocked), .. } if !blocked.in_words)
+        let (Phase::Agent { blocked: Some(blocked), .. } | Phase::Parked { blocked, .. }) = &self.phase
+        else {
+            return false;
+        };
+        !blocked.in_words
     }
 
     /// The probe that its agent is, to be renewed while it works.
@@ -210,11 +255,11 @@ impl Run {
     /// When `Tick` is due.
     pub fn deadline(&self) -> Option<Wall> {
         let own = match &self.phase {
-            Phase::New | Phase::Choosing | Phase::Ended { .. } => None,
+            Phase::New | Phase::Choosing | Phase::Parked { .. } | Phase::Ended { .. } => None,
             Phase::Waiting { until } => Some(*until),
             Phase::Agent { blocked: Some(blocked), .. } => Some(blocked.until),
             Phase::Agent { due, .. } => *due,
-            Phase::Observing { due, .. } | Phase::Checking { due } | Phase::AskingHelper { due, .. } => {
+            Phase::Observing { due, .. } | Phase::Checking { due, .. } | Phase::AskingHelper { due, .. } => {
                 Some(*due)
             }
         };
@@ -223,16 +268,18 @@ impl Run {
 
     /// When the run's time is up, where that ends something.
     fn time_up(&self) -> Option<Wall> {
-        match self.phase {
-            Phase::Waiting { .. } | Phase::Agent { .. } | Phase::AskingHelper { .. } => {
-                self.policy.time().map(|time| self.began.plus(time))
-            }
-            // What is under way here is short, or decides whether the run is done.
+        match &self.phase {
             Phase::New
             | Phase::Choosing
+            // The last look, which has a time of its own.
+            | Phase::Observing { then: Then::GiveUp { .. }, .. }
+            | Phase::Parked { .. }
+            | Phase::Ended { .. } => None,
+            Phase::Waiting { .. }
+            | Phase::Agent { .. }
             | Phase::Observing { .. }
             | Phase::Checking { .. }
-            | Phase::Ended { .. } => None,
+            | Phase::AskingHelper { .. } => self.policy.time().map(|time| self.began.plus(time)),
         }
     }
 
@@ -243,12 +290,14 @@ impl Run {
             self.begin_afresh(now);
             return self.outbox.clone();
         }
-        if matches!(self.phase, Phase::Ended { .. }) {
-            return Vec::new();
+        match self.phase {
+            Phase::Ended { .. } => return Vec::new(),
+            Phase::Parked { .. } => return self.while_parked(&event, now),
+            _ => {}
         }
         match event {
-            Event::Started if self.phase == Phase::New => {
-                self.began = now;
+            Event::Started { since } if self.phase == Phase::New => {
+                self.began = since;
                 self.attempt(now)
             }
             Event::ProviderChosen { act, provider, probe } if self.is_at(act, &Phase::Choosing) => {
@@ -266,11 +315,10 @@ impl Run {
                 self.unusable(&format!("prompt not taken: {reason}"), now)
             }
             Event::AgentStopped { agent, stop } if self.is_agent(agent) => self.stopped(stop, now),
-            Event::AgentResumed { agent } if self.is_agent(agent) => {
-                self.resumed(now);
-                Vec::new()
+            Event::AgentResumed { agent } if self.is_agent(agent) => self.resumed(now),
+            Event::TreeObserved { act, changes, words } if self.act() == act => {
+                self.observed(changes, words.as_deref(), now)
             }
-            Event::TreeObserved { act, changes } if self.act() == act => self.observed(changes, now),
             Event::ChecksFinished { act, passed, failures } if self.act() == act => {
                 self.checked(passed, failures, now)
             }
@@ -303,10 +351,14 @@ impl Run {
         let policy = &self.policy;
         match &mut self.phase {
             Phase::Agent { stage, due, .. } => *due = agent::due_at(*stage, policy, now),
-            Phase::Observing { due, .. } => *due = now.plus(OBSERVE),
-            Phase::Checking { due } => *due = now.plus(Duration::from_secs(policy.check_secs)),
+            Phase::Observing { due, then } => *due = then.look_due(now),
+            Phase::Checking { due, .. } => *due = now.plus(Duration::from_secs(policy.check_secs)),
             Phase::AskingHelper { due, .. } => *due = now.plus(Duration::from_secs(policy.helper_secs)),
-            Phase::New | Phase::Choosing | Phase::Waiting { .. } | Phase::Ended { .. } => {}
+            Phase::New
+            | Phase::Choosing
+            | Phase::Waiting { .. }
+            | Phase::Parked { .. }
+            | Phase::Ended { .. } => {}
         }
     }
 
@@ -317,15 +369,12 @@ impl Run {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return Vec::new();
         }
-        match &self.phase {
+        match self.phase {
             Phase::Waiting { .. } => self.choose_anew(),
-            Phase::Agent { blocked: Some(Blocked { kind, .. }), .. } => {
-                let (kind, provider) = (*kind, self.agent.as_ref().map(|agent| agent.provider.clone()));
-                self.end(Outcome::Blocked { kind, provider }, now)
-            }
+            Phase::Agent { stage, blocked: Some(blocked), .. } => self.park(stage, blocked, now),
             Phase::Agent { stage: Stage::Starting, .. } => self.unusable("agent did not become ready", now),
             Phase::Agent { .. } => self.unusable("prompt not taken in time", now),
-            Phase::Observing { .. } => self.observed(None, now),
+            Phase::Observing { .. } => self.observed(None, None, now),
             Phase::Checking { .. } => {
                 let limit = format!("the checks did not end within {} s", self.policy.check_secs);
                 self.checked(false, vec![limit], now)
@@ -333,7 +382,7 @@ impl Run {
             Phase::AskingHelper { .. } => {
                 self.helped(HelperRecord::Failed { reason: "no answer in time".into() }, now)
             }
-            Phase::New | Phase::Choosing | Phase::Ended { .. } => Vec::new(),
+            Phase::New | Phase::Choosing | Phase::Parked { .. } | Phase::Ended { .. } => Vec::new(),
         }
     }
 
@@ -356,11 +405,7 @@ impl Run {
 
     /// Ends the run.
     fn end(&mut self, outcome: Outcome, now: Wall) -> Vec<Action> {
-        let mut actions = match outcome {
-            // Whoever comes to answer finds the agent as it is.
-            Outcome::Blocked { .. } => self.release_probe(),
-            _ => self.stop_agent(),
-        };
+        let mut actions = self.stop_agent();
         if let Some(attempt) = self.attempts.last_mut() {
             attempt.end(Status::Abandoned, Vec::new(), now);
         }

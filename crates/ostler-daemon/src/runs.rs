@@ -9,9 +9,12 @@ mod actor;
 mod batch;
 mod breakers;
 mod checks;
+mod committing;
 mod ended_agent;
 mod helper;
 mod info;
+mod last_words;
+mod neighbours;
 mod owner;
 mod record;
 mod watch_agent;
@@ -21,6 +24,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ostler_core::run::{Earlier, Outcome};
 use ostler_protocol::{Code, ErrorKind, Problem, RunInfo, RunRequest};
 use ostler_store::StoreHandle;
 use ostler_store::shared::{AnyShared, Kind, SharedError, SharedStore, Swap};
@@ -30,6 +34,7 @@ use self::actor::{Command, RunActor, Turn};
 use self::batch::Turnstile;
 pub(crate) use self::breakers::ProviderBreakers;
 use self::helper::Helpers;
+use self::neighbours::Neighbour;
 pub(crate) use self::owner::Owner;
 use self::record::RunRecord;
 use crate::home::Home;
@@ -40,6 +45,8 @@ use crate::starter::Starter;
 const TAKING_UP: Duration = Duration::from_secs(5);
 /// Runs that have ended and can still be looked at.
 const KEPT: usize = 200;
+/// How long a store that is shared with others may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// When to try again to read what the store did not give.
 const STORE_RETRY: Duration = Duration::from_secs(1);
 
@@ -73,6 +80,8 @@ struct Known {
 pub(crate) struct Handle {
     commands: mpsc::Sender<Command>,
     pub(crate) info: watch::Receiver<RunInfo>,
+    /// Where it works, and when.
+    place: Arc<Neighbour>,
 }
 
 impl Runs {
@@ -153,9 +162,15 @@ impl Runs {
         if request.agents.is_empty() {
             return Err(Problem::new(ErrorKind::Usage, "no agent was given").code(Code::NoAgentGiven));
         }
+        self.refuse_neighbours(&request)?;
+        let earlier = if request.fresh { None } else { self.earlier(&request).await? };
         let mut record = RunRecord::new(request, &self.home, &self.owner)
             .await
             .map_err(|error| Problem::new(ErrorKind::Failed, error))?;
+        if let Some((run, earlier)) = earlier {
+            record.continues = Some(run);
+            record.run = record.run.continuing(earlier);
+        }
         // Whoever has the answer can rely on it: the run is recorded before it begins.
         let (id, value) = (record.request.id.clone(), record.value());
         let version = match self.shared_store.swap(Kind::Run, &id, 0, &value).await {
@@ -270,6 +285,17 @@ impl Runs {
         Ok(if found.len() == 1 { found.pop() } else { found.into_iter().find(|run| run.id == id) })
     }
 
+    /// Why a store that is shared with others does not answer, if it does not.
+    pub(crate) async fn store_trouble(&self, id: &str) -> Option<String> {
+        if self.shared_store.is_own() {
+            return None;
+        }
+        match tokio::time::timeout(PATIENCE, self.shared_store.get(Kind::Run, id)).await {
+            Ok(found) => found.err().map(|error| error.to_string()),
+            Err(_) => Some("it does not answer".into()),
+        }
+    }
+
     /// All runs of this home, oldest first.
     pub(crate) async fn list(&self, all: bool) -> Result<Vec<RunInfo>, Problem> {
         self.ready().await;
@@ -292,7 +318,32 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Forgets the oldest of the runs of this home that have ended, beyond those that are kept, and breakers of nobody.
+    /// What the last run of the same task in the same place left, if that one did not get it done.
+    async fn earlier(&self, request: &RunRequest) -> Result<Option<(String, Earlier)>, Problem> {
+        let cells = self.shared_store.list(Kind::Run).await.map_err(|error| shared_store_problem(&error))?;
+        let records = cells.into_iter().filter_map(|(_, cell)| serde_json::from_value(cell.value).ok());
+        let last = records
+            .filter(|record: &RunRecord| record.is_of(&self.owner, &self.shared_store))
+            .filter(|record| record.is_same_task(request))
+            .max_by_key(|record| record.created);
+        Ok(last.and_then(|record| Some((record.request.id.clone(), Earlier::of(&record.run)?))))
+    }
+
+    /// Refuses a run in a directory where another one works, unless the user insists: what changes there would be taken for
+    /// the work of both.
+    fn refuse_neighbours(&self, request: &RunRequest) -> Result<(), Problem> {
+        let wanted = Neighbour::of(request);
+        let others = self.all().into_iter().filter(|other| !other.info.borrow().is_over());
+        let Some(other) = others.into_iter().find(|other| wanted.is_in_the_way_of(&other.place)) else {
+            return Ok(());
+        };
+        let run = other.info.borrow().id.clone();
+        let reason = format!("run {run} works in {} already", other.place.cwd.display());
+        Err(Problem::new(ErrorKind::Conflict, reason).code(Code::DirectoryTaken).about("run", run))
+    }
+
+    /// Forgets the oldest of the runs of this home that have ended, beyond those that are kept, and breakers of nobody. What
+    /// the next run of a task continues is kept longer.
     async fn forget_old(&self) -> Result<(), SharedError> {
         let mut ended = Vec::new();
         for (id, cell) in self.shared_store.list(Kind::Run).await? {
@@ -300,13 +351,22 @@ impl Runs {
                 && record.is_of(&self.owner, &self.shared_store)
                 && record.settled
             {
-                ended.push((record.ended, id, cell.version));
+                ended.push((record, id, cell.version));
             }
         }
-        ended.sort_unstable();
+        ended.sort_unstable_by(|(a, a_id, _), (b, b_id, _)| (a.ended, a_id).cmp(&(b.ended, b_id)));
         let excess = ended.len().saturating_sub(KEPT);
-        for (_, id, version) in ended.drain(..excess) {
-            self.shared_store.remove(Kind::Run, &id, version).await?;
+        let (old, kept) = ended.split_at(excess);
+        let mut newer: Vec<&RunRecord> = kept.iter().map(|(record, ..)| record).collect();
+        let mut undone = 0;
+        for (record, id, version) in old.iter().rev() {
+            let is_last = !newer.iter().any(|newer| newer.is_same_task(&record.request));
+            newer.push(record);
+            if is_last && undone < KEPT && Earlier::of(&record.run).is_some() {
+                undone += 1;
+            } else {
+                self.shared_store.remove(Kind::Run, id, *version).await?;
+            }
         }
         self.breakers.forget_old().await
     }
@@ -321,7 +381,9 @@ impl Runs {
             };
         };
         let _ = handle.commands.send(Command::Cancel).await;
-        let _ = handle.info.wait_for(RunInfo::is_over).await;
+        // One that was reported as blocked is over, and not cancelled yet.
+        let is_blocked = |run: &RunInfo| matches!(run.outcome, Some(Outcome::Blocked { .. }));
+        let _ = handle.info.wait_for(|run| run.is_over() && !is_blocked(run)).await;
         let info = handle.info.borrow().clone();
         Ok(info)
     }

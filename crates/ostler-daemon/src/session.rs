@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Explain(oneshot::Sender<Explanation>),
     /// Tell what the agent is doing, for decisions.
     AgentStatus(oneshot::Sender<AgentStatus>),
+    /// Tell what the agent said last, if its hooks or its transcript say so.
+    LastWords(oneshot::Sender<Option<String>>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU64;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -41,6 +42,8 @@ pub struct Settings {
     pub context: ContextSettings,
     /// How messages are delivered.
     pub delivery: DeliverySettings,
+    /// How runs go.
+    pub runs: RunSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -59,6 +62,7 @@ struct UserFile {
     judge: judge::Settings,
     context: ContextSettings,
     delivery: DeliverySettings,
+    runs: RunSettings,
 }
 
 fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
@@ -82,6 +86,22 @@ pub struct ContextSettings {
 impl Default for ContextSettings {
     fn default() -> Self {
         Self { budget_bytes: ostler_agents::context::BUDGET, code_search: true, record_sessions: true }
+    }
+}
+
+/// How runs go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunSettings {
+    /// How long the checks of an attempt may take together.
+    pub check_seconds: NonZeroU64,
+    /// The work in a work tree of a run is committed on its branch when the run ends.
+    pub commit: bool,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self { check_seconds: NonZeroU64::MIN.saturating_add(3_599), commit: true }
     }
 }
 
@@ -122,6 +142,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.judge = found.judge;
             settings.context = found.context;
             settings.delivery = found.delivery;
+            settings.runs = found.runs;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}
@@ -171,6 +192,8 @@ mod tests {
     use std::num::NonZeroU32;
     use std::path::PathBuf;
 
+    use ostler_core::run::Policy;
+
     use super::*;
 
     /// A home and a project in it.
@@ -193,7 +216,7 @@ mod tests {
         fs::write(
             home.settings(),
             "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n[judge]\nenabled = true\nagent = \"d\"\n\
-             [delivery]\nack = false\nfile_after = 1\n",
+             [delivery]\nack = false\nfile_after = 1\n[runs]\ncheck_seconds = 90\ncommit = false\n",
         )
         .unwrap();
         fs::write(project.join(PROJECT_SETTINGS), "[agents]\ndefault = \"c\"\n").unwrap();
@@ -208,6 +231,8 @@ mod tests {
         let file_after = NonZeroU32::MIN;
         let delivery = DeliverySettings { ack: false, file_after, ..DeliverySettings::default() };
         assert_eq!(settings.delivery, delivery);
+        assert_eq!((settings.runs.check_seconds.get(), settings.runs.commit), (90, false));
+        assert_eq!(RunSettings::default().check_seconds.get(), Policy::default().check_secs);
         assert_eq!(settings.problems, []);
         assert_eq!(load(&home, home.path()).project, Picks::default());
     }
@@ -234,6 +259,7 @@ mod tests {
             ("[judge]\nafter = 1\n", ":2: judge.after: unknown field"),
             ("[delivery]\n\nmax_attempts = 0\n", ":3: delivery.max_attempts: "),
             ("[delivery]\nretries = 3\n", ":2: delivery.retries: unknown field"),
+            ("[runs]\ncheck_seconds = 0\n", ":2: runs.check_seconds: "),
         ];
         for (text, place) in table {
             fs::write(home.settings(), text).unwrap();

@@ -28,7 +28,9 @@ pub use response::{
     DaemonInfo, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, ProcessInfo, Response, RuleInfo,
     SessionInfo, SignalInfo, TerminalInfo,
 };
-pub use run::{CheckInfo, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest};
+pub use run::{
+    CheckInfo, CommittedWork, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest, RunWorkTree,
+};
 
 /// Number of the protocol this build speaks.
 pub const PROTOCOL: u32 = 1;

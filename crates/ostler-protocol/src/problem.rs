@@ -85,6 +85,10 @@ pub enum Code {
     NoAgentGiven,
     /// No run has this id, or several ids begin so (`run`).
     RunNotFound,
+    /// Another run works in the directory (`run`).
+    DirectoryTaken,
+    /// No breaker is kept for a provider of this name (`provider`).
+    ProviderUnknown,
     /// The store that runs and breakers are kept in does not answer.
     SharedStoreUnavailable,
     /// The database is damaged.
@@ -95,7 +99,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -115,6 +119,8 @@ impl Code {
         Self::StartFailed,
         Self::NoAgentGiven,
         Self::RunNotFound,
+        Self::DirectoryTaken,
+        Self::ProviderUnknown,
         Self::SharedStoreUnavailable,
         Self::RecordDamaged,
         Self::UnknownRequest,
@@ -142,6 +148,8 @@ impl Code {
             Self::StartFailed => "start_failed",
             Self::NoAgentGiven => "no_agent_given",
             Self::RunNotFound => "run_not_found",
+            Self::DirectoryTaken => "directory_taken",
+            Self::ProviderUnknown => "provider_unknown",
             Self::SharedStoreUnavailable => "shared_store_unavailable",
             Self::RecordDamaged => "record_damaged",
             Self::UnknownRequest => "unknown_request",

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ostler_core::Usage;
-use ostler_core::run::{Attempt, Changes, HelperRecord, Outcome, Policy};
+use ostler_core::run::{Attempt, Changes, Execution, HelperRecord, Outcome, Policy};
 use serde::{Deserialize, Serialize};
 
 use crate::os_text::OsText;
@@ -36,6 +36,47 @@ pub struct RunRequest {
     pub trust: bool,
     /// Runs of one batch, of which only so many go on at a time.
     pub batch: Option<(String, u32)>,
+    /// The task has a name of its own; else its text tells it from others.
+    #[serde(default)]
+    pub named: bool,
+    /// Nothing is told of earlier runs of the task.
+    #[serde(default)]
+    pub fresh: bool,
+    /// Another run may work in the same directory.
+    #[serde(default)]
+    pub shares_directory: bool,
+    /// The work tree that was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<RunWorkTree>,
+}
+
+/// A git work tree that was made for a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunWorkTree {
+    /// What `ostler worktrees` calls it.
+    pub name: String,
+    /// Where the repository is that it belongs to.
+    pub repository: String,
+    /// Where it begins.
+    pub path: String,
+    /// Its branch.
+    pub branch: String,
+    /// Files of the repository that were not committed, and so are not in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// The work is committed on the branch when the run ends.
+    pub commits: bool,
+}
+
+/// What became of the work in a run's work tree.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CommittedWork {
+    /// The commit that ostler made, if there was anything to commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Why the work is not committed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// A command that succeeds if the work is right.
@@ -85,7 +126,7 @@ pub struct PromptInfo {
     pub attempt: u32,
     /// Whom.
     pub provider: String,
-    /// What kind of context stands before the prompt: `switch`, `retry`, `helper`.
+    /// What kind of context stands before the prompt: `provider_switch`, `retry`, `helper`.
     pub context: Option<String>,
     /// The task alone.
     pub original: String,
@@ -119,6 +160,21 @@ pub struct RunInfo {
     pub cwd: String,
     /// Its attempts, the oldest first.
     pub attempts: Vec<Attempt>,
+    /// One record for every agent that worked at it, each fallback included.
+    #[serde(default)]
+    pub executions: Vec<Execution>,
+    /// The earlier run of the same task whose agents its own are told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
+    /// The work tree that was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<RunWorkTree>,
+    /// What became of the work there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed: Option<CommittedWork>,
+    /// Why nothing can be recorded: the shared store does not answer. The run goes on when it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
     /// What the checks said, the oldest first.
     pub checks: Vec<CheckInfo>,
     /// What agents were told, the oldest first.

@@ -12,6 +12,8 @@ const PROMPTS: usize = 3;
 const PROMPT: usize = 300;
 const ANSWER: usize = 3 << 10;
 const FAILURE: usize = 300;
+/// Characters of the end of what the agent said: a question stands there.
+const ENDING: usize = 5_000;
 /// Most open points that are taken from what the agent said.
 const OPEN: usize = 10;
 
@@ -62,6 +64,8 @@ pub struct ConversationSummary {
     prompts: Vec<String>,
     /// What the agent said last.
     answer: Option<String>,
+    /// The end of it.
+    ending: Option<String>,
     /// The last prompt was answered.
     answered: bool,
     /// What the agent said last, it said after it was last given something.
@@ -77,6 +81,8 @@ impl ConversationSummary {
             Fact::PromptSubmitted { text: Some(text) } => self.prompt(text),
             Fact::Said { text } => {
                 self.answer = Some(cut(text.trim(), ANSWER));
+                let skip = text.trim().chars().count().saturating_sub(ENDING);
+                self.ending = Some(text.trim().chars().skip(skip).collect());
                 (self.answered, self.current) = (true, true);
                 self.failure = None;
             }
@@ -91,8 +97,12 @@ impl ConversationSummary {
     /// Whether the agent ended its last turn with a question.
     pub fn asks(&self) -> bool {
         let prompts: Vec<&str> = self.prompts.iter().map(String::as_str).collect();
-        let answer = self.answer.as_deref().filter(|_| self.current);
-        answer.is_some_and(|answer| last_words(answer, &prompts) == LastWords::Asks)
+        self.last_words().is_some_and(|answer| last_words(answer, &prompts) == LastWords::Asks)
+    }
+
+    /// What the agent said last, the end of it where it is long, if that was after it was last given something.
+    pub fn last_words(&self) -> Option<&str> {
+        self.ending.as_deref().or(self.answer.as_deref()).filter(|_| self.current)
     }
 
     /// The agent was given something, whether or not it tells so.
@@ -215,9 +225,11 @@ mod tests {
         assert!(!told(&[prompt("one"), question.clone(), prompt("The second.")]).asks());
         assert!(!told(&[prompt("one"), question, said("Both work now.")]).asks());
         assert!(!told(&[]).asks());
+        let long = format!("{}\n\nWhich one?", "word ".repeat(10_000));
+        assert!(told(&[prompt("one"), said(&long)]).asks(), "however much stands before it");
         let mut given = told(&[prompt("one"), said("Which one?")]);
         given.was_given();
-        assert!(!given.asks());
+        assert!(!given.asks() && given.last_words().is_none());
     }
 
     #[test]
@@ -225,6 +237,6 @@ mod tests {
         let long = "word ".repeat(10_000);
         let told =
             told(&[prompt(&long), prompt(&format!("x{long}")), prompt(&format!("y{long}")), said(&long)]);
-        assert!(serde_json::to_string(&told).unwrap().len() < 5_000);
+        assert!(serde_json::to_string(&told).unwrap().len() < 10_000);
     }
 }

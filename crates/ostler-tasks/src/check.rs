@@ -36,6 +36,22 @@ impl fmt::Display for Check {
     }
 }
 
+impl Check {
+    /// A line for the shell, if there is anything on it.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no check.
+    pub fn shell(line: &str) -> Result<Self, EmptyCheck> {
+        if line.trim().is_empty() { Err(EmptyCheck) } else { Ok(Self::Shell(line.to_owned())) }
+    }
+}
+
+/// There is nothing to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an empty check always succeeds; write a command, or leave it out")]
+pub struct EmptyCheck;
+
 impl<'de> Deserialize<'de> for Check {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CheckVisitor)
@@ -52,10 +68,7 @@ impl<'de> Visitor<'de> for CheckVisitor {
     }
 
     fn visit_str<E: Error>(self, line: &str) -> Result<Check, E> {
-        if line.trim().is_empty() {
-            return Err(E::custom("an empty check always succeeds; write a command, or leave it out"));
-        }
-        Ok(Check::Shell(line.to_owned()))
+        Check::shell(line).map_err(E::custom)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Check, A::Error> {

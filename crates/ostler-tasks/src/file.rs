@@ -49,7 +49,7 @@ struct Batch {
 /// What is read of a task to find its id again.
 #[derive(Deserialize)]
 struct Outline<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, alias = "task_id")]
     id: &'a RawValue,
 }
 
@@ -69,7 +69,8 @@ enum Shape {
 
 /// Reads the tasks of a file. `file` is what people know it by.
 ///
-/// A file has an array `tasks`, or is one task. TOML and JSON have the same fields:
+/// A file has an array `tasks`, or is one task. TOML and JSON have the same fields. `task_id`, `acceptance_criteria`,
+/// `retry_policy` and, in it, `max_retries` (attempts after the first) are understood too:
 ///
 /// ```
 /// let tasks = ostler_tasks::parse(
@@ -85,11 +86,11 @@ enum Shape {
 ///     rules = ["No new dependencies."]
 ///     output_format = "One line."
 ///     retry = { max_attempts = 3 }
-///     options = { enable_pre_context = true }
+///     options = { enable_pre_context = true, helper = "always" }  # or "loop", "never"
 ///     agents = ["first", "second"]
 ///     cwd = "web"
 ///     worktree = true
-///     budget = { time = "1h 30m", tokens = 200000 }
+///     budget = { time = "1h 30m", tokens = 200000, checks = "10m" }
 ///     "#,
 /// )?;
 /// assert_eq!(tasks[0].checks.len(), 2);
@@ -192,7 +193,8 @@ impl Source<'_> {
             Format::Toml => {
                 let (table, _) = DeTable::parse_recoverable(self.text);
                 let task = table.get_ref().get("tasks")?.get_ref().get(index)?;
-                task.get_ref().get("id")?.span().start
+                let table = task.get_ref();
+                table.get("id").or_else(|| table.get("task_id"))?.span().start
             }
             Format::Json => {
                 let ids: Vec<Outline<'_>> = match shape {

@@ -15,10 +15,10 @@ mod id;
 mod prompt;
 mod task;
 
-pub use check::Check;
+pub use check::{Check, EmptyCheck};
 pub use duration::TimeBudget;
 pub use error::TaskError;
 pub use file::{Format, parse};
 pub use id::{BadId, TaskId};
 pub use prompt::{PromptTemplate, TemplateError, VARIABLES};
-pub use task::{Budget, Options, RetryPolicy, Task};
+pub use task::{Budget, HelperUse, Options, RetryPolicy, Task};

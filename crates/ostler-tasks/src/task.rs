@@ -11,6 +11,7 @@ use crate::{Check, TaskId, TimeBudget};
 #[serde(deny_unknown_fields)]
 pub struct Task {
     /// What it is called.
+    #[serde(alias = "task_id")]
     pub id: TaskId,
     /// What is to be done.
     #[serde(deserialize_with = "text")]
@@ -19,7 +20,7 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
     /// What must be true in the end, in words.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, alias = "acceptance_criteria", skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<String>,
     /// Commands that all succeed in the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -34,7 +35,7 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_format: Option<String>,
     /// How often it is tried.
-    #[serde(default)]
+    #[serde(default, alias = "retry_policy")]
     pub retry: RetryPolicy,
     /// Switches.
     #[serde(default)]
@@ -55,11 +56,35 @@ pub struct Task {
 
 /// How often a task is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(try_from = "WrittenRetryPolicy")]
 pub struct RetryPolicy {
     /// Attempts in all.
-    #[serde(deserialize_with = "attempts")]
     pub max_attempts: u32,
+}
+
+/// The same as people write it: attempts in all, or those after the first.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WrittenRetryPolicy {
+    #[serde(deserialize_with = "attempts")]
+    max_attempts: Option<u32>,
+    #[serde(deserialize_with = "retries")]
+    max_retries: Option<u32>,
+}
+
+impl TryFrom<WrittenRetryPolicy> for RetryPolicy {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenRetryPolicy) -> Result<Self, Self::Error> {
+        match (written.max_attempts, written.max_retries) {
+            (Some(_), Some(_)) => {
+                Err("max_attempts and max_retries say the same in two ways; write one of them")
+            }
+            (Some(max_attempts), None) => Ok(Self { max_attempts }),
+            (None, Some(retries)) => Ok(Self { max_attempts: retries + 1 }),
+            (None, None) => Ok(Self::default()),
+        }
+    }
 }
 
 impl Default for RetryPolicy {
@@ -75,6 +100,21 @@ pub struct Options {
     /// Agents are told of those before them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enable_pre_context: Option<bool>,
+    /// When a helper is asked for commands that verify what failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub helper: Option<HelperUse>,
+}
+
+/// When a helper is asked for commands that verify what failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HelperUse {
+    /// Never, nor for criteria.
+    Never,
+    /// When attempts fail in the same way again and again.
+    Loop,
+    /// After every attempt that fails.
+    Always,
 }
 
 /// What a task may cost. What is not set is as the settings say.
@@ -87,6 +127,9 @@ pub struct Budget {
     /// Tokens that it may cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// How long the checks of an attempt may take together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<TimeBudget>,
 }
 
 impl Task {
@@ -122,8 +165,15 @@ impl Task {
         if let Some(tokens) = self.budget.tokens {
             policy.tokens = tokens;
         }
+        if let Some(TimeBudget(time)) = self.budget.checks {
+            policy.check_secs = time.as_secs();
+        }
         if let Some(enabled) = self.options.enable_pre_context {
             policy.pre_context.enabled = enabled;
+        }
+        if let Some(wanted) = self.options.helper {
+            policy.helper = wanted != HelperUse::Never;
+            policy.helper_always = wanted == HelperUse::Always;
         }
         policy
     }
@@ -137,10 +187,18 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
     Ok(text)
 }
 
-fn attempts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+fn attempts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let count = u32::deserialize(deserializer)?;
     if !(1..=MAX_ITERATIONS).contains(&count) {
         return Err(D::Error::custom(format!("{count} attempts; write 1 to {MAX_ITERATIONS}")));
     }
-    Ok(count)
+    Ok(Some(count))
+}
+
+fn retries<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let count = u32::deserialize(deserializer)?;
+    if count >= MAX_ITERATIONS {
+        return Err(D::Error::custom(format!("{count} retries; write 0 to {}", MAX_ITERATIONS - 1)));
+    }
+    Ok(Some(count))
 }

@@ -1,6 +1,7 @@
 //! Checks of a task: commands that run outside the agent and say whether its work is right.
 
 mod first_error;
+mod shell_line;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,10 +20,10 @@ const OWN: &str = "OSTLER_";
 const HOME: &str = "OSTLER_HOME";
 
 /// What a shell understands by itself at the beginning of a line.
-const BUILT_IN: [&str; 40] = [
-    "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit", "export",
-    "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",
-    "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask",
+const BUILT_IN: [&str; 41] = [
+    "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit",
+    "export", "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd",
+    "read", "readonly", "return", "set", "shift", "test", "times", "trap", "true", "type", "ulimit", "umask",
     "unalias", "unset", "until", "wait", "while",
 ];
 
@@ -57,25 +58,42 @@ pub struct Check {
 }
 
 impl Check {
-    /// The program that the command begins with, if it is sought on the PATH and is not there. Nothing is said of programs
-    /// that are given by their path, and of lines that only a shell understands.
-    pub fn missing_program(&self) -> Option<String> {
-        let program = match &self.command {
-            CheckCommand::Argv(words) => words.first()?.to_str()?,
-            CheckCommand::Shell(line) => line.split_whitespace().next()?,
+    /// The programs that the command names, are sought on the PATH and are not there. Nothing is said of programs that are
+    /// given by their path, and of lines that only a shell understands.
+    pub fn missing_programs(&self) -> Vec<Missing> {
+        let Some((_, path)) = self.env.iter().rev().find(|(name, _)| name == "PATH") else {
+            return Vec::new();
         };
-        let plain =
-            |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.' | '+');
-        if program.is_empty() || !program.chars().all(plain) || program.starts_with('.') {
-            return None;
-        }
-        let path = self.env.iter().rev().find(|(name, _)| name == "PATH")?;
-        let there = |dir: PathBuf| dir.join(program).exists();
-        let found = std::env::split_paths(&path.1).any(there);
-        // A shell has programs of its own.
-        let built_in = matches!(self.command, CheckCommand::Shell(_)) && BUILT_IN.contains(&program);
-        (!found && !built_in).then(|| program.to_owned())
+        let (named, shell) = match &self.command {
+            CheckCommand::Argv(words) => {
+                let program = words.first().and_then(|word| word.to_str());
+                (program.map(|program| (program.to_owned(), false)).into_iter().collect(), false)
+            }
+            CheckCommand::Shell(line) => (shell_line::programs(line), true),
+        };
+        let is_missing = |program: &str| {
+            is_plain(program)
+                && !(shell && BUILT_IN.contains(&program))
+                && !std::env::split_paths(path).any(|dir: PathBuf| dir.join(program).exists())
+        };
+        let missing = named.into_iter().filter(|(program, _)| is_missing(program));
+        missing.map(|(program, negated)| Missing { program, negated }).collect()
     }
+}
+
+/// A program that a check names and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Its name.
+    pub program: String,
+    /// It stands behind a `!`: that it is missing counts as success.
+    pub negated: bool,
+}
+
+/// Whether a word can be the name of a program on the PATH.
+fn is_plain(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+    !word.is_empty() && word.chars().all(plain) && !word.starts_with('.')
 }
 
 /// What came of a check.

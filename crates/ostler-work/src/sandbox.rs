@@ -27,6 +27,7 @@ mod entry;
 mod policy;
 mod root;
 mod rules;
+mod signs;
 mod spec;
 
 use std::ffi::OsString;

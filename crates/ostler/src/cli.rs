@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use ostler_core::State;
 
 pub(crate) use messages::{Ack, Messages, Send};
-pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs};
+pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs, Worktrees};
 pub(crate) use start::{Resume, Start, Wrap};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
@@ -36,6 +36,11 @@ pub(crate) enum Command {
     Runs {
         #[command(subcommand)]
         command: Runs,
+    },
+    /// List the work trees that runs were given, or remove them
+    Worktrees {
+        #[command(subcommand)]
+        command: Worktrees,
     },
     /// Tell which providers can be used, or say that one can be again
     Providers(Providers),

@@ -41,6 +41,12 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
             "name agents with --agent; ostler agents list shows those that are known".into()
         }
         Code::RunNotFound => "ostler runs list --all shows them".into(),
+        Code::DirectoryTaken => format!(
+            "give each run a work tree of its own (--worktree), wait for it (ostler runs wait {0}), or insist with \
+             --share-directory",
+            about("run")?
+        ),
+        Code::ProviderUnknown => "ostler providers lists the breakers that are kept".into(),
         Code::SharedStoreUnavailable => "runs go on with what is known; check the server, or --store".into(),
         Code::RecordDamaged => REPAIR.into(),
         Code::UnknownRequest => {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Another provider takes over within an attempt.
+    #[serde(alias = "circuit_breaker")]
     ProviderSwitch,
     /// The work is tried again after its checks failed.
     Retry,
@@ -26,7 +27,26 @@ impl Kind {
             Self::Helper => "helper",
         }
     }
+
+    /// A kind by its name in settings; a provider is also switched by its *circuit breaker*.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            CIRCUIT_BREAKER => Some(Self::ProviderSwitch),
+            name => Self::ALL.into_iter().find(|kind| kind.as_str() == name),
+        }
+    }
+
+    /// The label under which metrics count it.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::ProviderSwitch => CIRCUIT_BREAKER,
+            Self::Retry | Self::Helper => self.as_str(),
+        }
+    }
 }
+
+/// Another name of [`Kind::ProviderSwitch`]: what leads to it.
+const CIRCUIT_BREAKER: &str = "circuit_breaker";
 
 /// Settings of the blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +84,8 @@ pub struct BadVariable {
 
 const NUMBER: &str = "write a whole number";
 const SWITCH: &str = "write true or false";
-const TYPES: &str = "write all, none, or some of provider_switch, retry and helper with commas between";
+const TYPES: &str =
+    "write all, none, or some of circuit_breaker (or provider_switch), retry and helper with commas between";
 
 impl Settings {
     /// Whether blocks of a kind are used.
@@ -116,9 +137,6 @@ fn kinds(text: &str) -> Option<Vec<Kind>> {
     match text.to_ascii_lowercase().as_str() {
         "all" => Some(Kind::ALL.to_vec()),
         "none" => Some(Vec::new()),
-        some => some
-            .split(',')
-            .map(|name| Kind::ALL.into_iter().find(|kind| kind.as_str() == name.trim()))
-            .collect(),
+        some => some.split(',').map(|name| Kind::named(name.trim())).collect(),
     }
 }

@@ -291,6 +291,9 @@ fn the_environment_is_heard() {
         })
     );
     assert_eq!(heard(&[("PRE_CONTEXT_TYPES", "ALL")]), Ok(Settings::default()));
+    assert_eq!(heard(&[("PRE_CONTEXT_TYPES", "circuit_breaker,retry,helper")]), Ok(Settings::default()));
+    let written: Settings = serde_json::from_str(r#"{ "types": ["circuit_breaker"] }"#).unwrap();
+    assert_eq!(written.types, [Kind::ProviderSwitch]);
     for (name, value) in [
         ("PRE_CONTEXT_MAX_LINES", "-1"),
         ("ENABLE_PRE_CONTEXT_INJECTION", "maybe"),

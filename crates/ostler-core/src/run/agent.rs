@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use super::record::{Attempt, Changes, Turn};
-use super::{
-    Act, Action, AgentId, Blocked, Context, GiveUp, OBSERVE, Outcome, Phase, Policy, Run, Stage, Stop, Then,
-};
+use super::{Act, Action, AgentId, Blocked, Context, GiveUp, Outcome, Phase, Policy, Run, Stage, Stop, Then};
+use crate::Wall;
 use crate::breaker::Probes;
 use crate::pre_context::{self, Kind, ProviderSwitch, Retry};
-use crate::{Asking, Wall};
 
 impl Run {
     pub(super) fn is_agent(&self, agent: AgentId) -> bool {
@@ -36,17 +34,11 @@ impl Run {
     }
 
     pub(super) fn turn(&mut self, provider: &str, now: Wall) {
+        // What was said long ago is of less use than room.
+        self.attempts.iter_mut().flat_map(|attempt| &mut attempt.turns).for_each(Turn::shorten_words);
+        let agent = self.agent.as_ref().map(|agent| agent.id);
         if let Some(attempt) = self.attempts.last_mut() {
-            attempt.turns.push(Turn {
-                provider: provider.to_owned(),
-                started: now,
-                submitted: None,
-                proof: None,
-                ended: None,
-                stop: None,
-                reason: None,
-                changes: None,
-            });
+            attempt.turns.push(Turn::new(provider, agent, now));
         }
     }
 
@@ -64,31 +56,37 @@ impl Run {
     /// What the agent is told of those before it.
     fn context(&self) -> Option<Context> {
         let (attempt, before) = self.attempts.split_last()?;
-        let error = before.last().and_then(Attempt::first_error);
-        let settings = &self.policy.pre_context;
-        let (kind, text) = match (attempt.turns.as_slice(), before.last()) {
-            ([.., previous, _], _) => {
-                let Changes { created, modified, .. } = attempt.changes();
-                let reason = previous.reason.as_deref().unwrap_or_default();
-                let provider = previous.provider.as_str();
-                let switch =
-                    ProviderSwitch { provider, reason, created: &created, modified: &modified, error };
-                (Kind::ProviderSwitch, pre_context::provider_switch(&switch, settings))
-            }
-            (_, Some(failed)) => {
-                let Changes { created, modified, .. } = self.changes();
-                let errors: Vec<String> = self.findings().iter().chain(&failed.errors).cloned().collect();
-                let retry = Retry {
-                    attempt: attempt.number,
-                    errors: &errors,
-                    created: &created,
-                    modified: &modified,
-                };
-                (Kind::Retry, pre_context::retry(&retry, settings))
-            }
-            (_, None) => return None,
+        let before = before.last().or_else(|| self.earlier.attempts.last());
+        let error = before.and_then(Attempt::first_error);
+        match (attempt.turns.as_slice(), before) {
+            ([.., previous, _], _) => self.switch_context(previous, &attempt.changes(), error),
+            (_, Some(failed)) if error.is_some() => self.retry_context(attempt.number, &failed.errors),
+            // It was broken off before its checks.
+            (_, Some(left)) => self.switch_context(left.turns.last()?, &self.all_changes(), error),
+            (_, None) => None,
+        }
+    }
+
+    fn switch_context(&self, previous: &Turn, changes: &Changes, error: Option<&str>) -> Option<Context> {
+        let finished = matches!(previous.stop, Some(Stop::Idle { .. }));
+        let switch = ProviderSwitch {
+            provider: &previous.provider,
+            reason: previous.reason.as_deref().filter(|_| !finished).unwrap_or("it was not done yet"),
+            created: &changes.created,
+            modified: &changes.modified,
+            error,
         };
-        (!text.is_empty()).then_some(Context { kind, text })
+        let text = pre_context::provider_switch(&switch, &self.policy.pre_context);
+        (!text.is_empty()).then_some(Context { kind: Kind::ProviderSwitch, text })
+    }
+
+    fn retry_context(&self, attempt: u32, errors: &[String]) -> Option<Context> {
+        let Changes { created, modified, .. } = self.all_changes();
+        let errors: Vec<String> = self.findings().iter().chain(errors).cloned().collect();
+        let attempt = self.earlier.count.saturating_add(attempt);
+        let retry = Retry { attempt, errors: &errors, created: &created, modified: &modified };
+        let text = pre_context::retry(&retry, &self.policy.pre_context);
+        (!text.is_empty()).then_some(Context { kind: Kind::Retry, text })
     }
 
     pub(super) fn submitted(&mut self, proof: String, now: Wall) -> Vec<Action> {
@@ -178,14 +176,6 @@ impl Run {
         }
     }
 
-    /// A person answered: time begins afresh.
-    pub(super) fn resumed(&mut self, now: Wall) {
-        if let Phase::Agent { stage, due, blocked } = &mut self.phase {
-            *blocked = None;
-            *due = due_at(*stage, &self.policy, now);
-        }
-    }
-
     /// Goes on with another provider, though nothing speaks against this one's.
     pub(super) fn unusable(&mut self, reason: &str, now: Wall) -> Vec<Action> {
         self.close_turn(None, reason, now);
@@ -211,13 +201,6 @@ impl Run {
         self.observe(Then::GiveUp { why }, actions, now)
     }
 
-    /// The agent asked something in its last words, and nothing else tells whether it is done.
-    pub(super) fn await_answer(&mut self, now: Wall) -> Vec<Action> {
-        let until = now.plus(Duration::from_secs(self.policy.blocked_secs));
-        let blocked = Some(Blocked { kind: Asking::Question, until, in_words: true });
-        self.go(Phase::Agent { stage: Stage::Working, due: None, blocked }, Vec::new())
-    }
-
     /// Ends the agent, and its probe if nobody knows what became of it.
     pub(super) fn stop_agent(&mut self) -> Vec<Action> {
         let Some(agent) = self.agent.take() else { return Vec::new() };
@@ -233,7 +216,7 @@ impl Run {
 
     fn observe(&mut self, then: Then, mut actions: Vec<Action>, now: Wall) -> Vec<Action> {
         actions.push(Action::ObserveTree { act: self.next_act() });
-        self.go(Phase::Observing { due: now.plus(OBSERVE), then }, actions)
+        self.go(Phase::Observing { due: then.look_due(now), then }, actions)
     }
 
     pub(super) fn last_turn(&mut self) -> Option<&mut Turn> {

@@ -25,7 +25,10 @@ pub type AgentId = Act;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The run begins; the work tree was looked at.
-    Started,
+    Started {
+        /// When that look began: it takes of the run's time.
+        since: Wall,
+    },
     /// A provider was chosen.
     ProviderChosen {
         /// What was asked.
@@ -88,6 +91,8 @@ pub enum Event {
         act: Act,
         /// What is different since it was last looked at, if that can be told.
         changes: Option<Changes>,
+        /// What the agent said last, or showed when it ended, if that is known.
+        words: Option<String>,
     },
     /// A check cannot be run at all, whatever the work is like.
     CheckNotRunnable {
@@ -139,6 +144,18 @@ pub struct Context {
     pub kind: Kind,
     /// The block, to be put right before the prompt.
     pub text: String,
+}
+
+/// What a helper is told of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AttemptNotes {
+    /// What failed.
+    pub failures: Vec<String>,
+    /// What its agent said last.
+    pub response: Option<String>,
+    /// The files that it created or modified.
+    pub files: Vec<String>,
 }
 
 /// What to do. Everything may be asked for again after a restart, with the same act.
@@ -215,6 +232,9 @@ pub enum Action {
         context: Option<Context>,
         /// The task.
         prompt: String,
+        /// What is known of the last attempt.
+        #[serde(default)]
+        attempt: AttemptNotes,
     },
     /// End the agent.
     StopAgent {

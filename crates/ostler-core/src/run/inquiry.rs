@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::record::{Changes, HelperRecord};
-use super::{Action, Context, GiveUp, Inquiry, Outcome, Phase, Run};
+use super::record::{Attempt, Changes, HelperRecord};
+use super::{Action, AttemptNotes, Context, GiveUp, Inquiry, Outcome, Phase, Run};
 use crate::Wall;
 use crate::pre_context::{self, Failed, Helper, Kind};
 
@@ -25,21 +25,13 @@ impl Run {
 
     /// Asks a helper for commands.
     pub(super) fn inquire(&mut self, inquiry: Inquiry, now: Wall) -> Vec<Action> {
-        let files: Vec<Vec<String>> = self
-            .attempts
-            .iter()
-            .map(|attempt| {
-                let Changes { mut created, modified, .. } = attempt.changes();
-                created.extend(modified);
-                created
-            })
-            .collect();
+        let files: Vec<Vec<String>> = self.attempts.iter().map(touched).collect();
         let attempts: Vec<Failed<'_>> = self
             .attempts
             .iter()
             .zip(&files)
             .map(|(attempt, files)| Failed {
-                number: attempt.number,
+                number: self.earlier.count.saturating_add(attempt.number),
                 files,
                 error: attempt.first_error().unwrap_or_default(),
             })
@@ -47,18 +39,27 @@ impl Run {
         let helper = Helper { attempts: &attempts, unverified: inquiry == Inquiry::Criteria };
         let text = pre_context::helper(&helper, &self.policy.pre_context);
         let context = (!text.is_empty()).then_some(Context { kind: Kind::Helper, text });
+        let last = self.attempts.last();
+        let attempt = AttemptNotes {
+            failures: last.map_or_else(Vec::new, |attempt| attempt.errors.clone()),
+            response: last.and_then(|attempt| attempt.turns.last()?.words.clone()),
+            files: files.last().cloned().unwrap_or_default(),
+        };
         let act = self.next_act();
         let due = now.plus(Duration::from_secs(self.policy.helper_secs));
-        self.go(
-            Phase::AskingHelper { due, inquiry },
-            vec![Action::AskHelper { act, context, prompt: self.prompt.clone() }],
-        )
+        let ask = Action::AskHelper { act, context, prompt: self.prompt.clone(), attempt };
+        self.go(Phase::AskingHelper { due, inquiry }, vec![ask])
     }
 
     /// The helper answered, or could not.
     pub(super) fn helped(&mut self, record: HelperRecord, now: Wall) -> Vec<Action> {
         match self.phase {
             Phase::AskingHelper { inquiry: Inquiry::Failures, .. } => self.advised(record, now),
+            // It has attempts left: else nobody would have been asked.
+            Phase::AskingHelper { inquiry: Inquiry::Failure, .. } => {
+                self.helper = Some(record);
+                self.retry(now)
+            }
             Phase::AskingHelper { inquiry: Inquiry::Criteria, .. } => {
                 let findings = record.findings().to_vec();
                 self.criteria = Some(record);
@@ -95,4 +96,11 @@ impl Run {
     pub(super) fn findings(&self) -> &[String] {
         self.helper.as_ref().map_or(&[], HelperRecord::findings)
     }
+}
+
+/// The files that an attempt created or modified.
+fn touched(attempt: &Attempt) -> Vec<String> {
+    let Changes { mut created, modified, .. } = attempt.changes();
+    created.extend(modified);
+    created
 }

@@ -12,10 +12,16 @@ const LOOP: usize = 3;
 
 impl Run {
     /// The work tree was looked at.
-    pub(super) fn observed(&mut self, changes: Option<Changes>, now: Wall) -> Vec<Action> {
+    pub(super) fn observed(
+        &mut self,
+        changes: Option<Changes>,
+        words: Option<&str>,
+        now: Wall,
+    ) -> Vec<Action> {
         let Phase::Observing { then, .. } = &self.phase else { return Vec::new() };
         let then = then.clone();
         if let Some(turn) = self.last_turn() {
+            turn.note_words(words.unwrap_or_default());
             let seen = changes.map(Changes::bounded);
             turn.changes = match (turn.changes.take(), seen) {
                 (Some(before), Some(seen)) => Some(before.then(&seen)),
@@ -23,7 +29,7 @@ impl Run {
             };
         }
         match then {
-            Then::Check { .. } if self.policy.has_checks => self.check(now),
+            Then::Check { asks } if self.policy.has_checks => self.check(asks, now),
             Then::Check { asks: true } if self.agent.is_some() => self.await_answer(now),
             Then::Check { .. } => self.accomplished(now),
             Then::Switch { exclude } => self.switch(exclude, now),
@@ -32,19 +38,21 @@ impl Run {
         }
     }
 
-    fn check(&mut self, now: Wall) -> Vec<Action> {
+    fn check(&mut self, asks: bool, now: Wall) -> Vec<Action> {
         let act = self.next_act();
         let due = now.plus(Duration::from_secs(self.policy.check_secs));
-        self.go(Phase::Checking { due }, vec![Action::RunChecks { act }])
+        self.go(Phase::Checking { due, asks }, vec![Action::RunChecks { act }])
     }
 
     /// The checks were run.
     pub(super) fn checked(&mut self, passed: bool, failures: Vec<String>, now: Wall) -> Vec<Action> {
-        if !matches!(self.phase, Phase::Checking { .. }) {
-            return Vec::new();
-        }
+        let Phase::Checking { asks, .. } = self.phase else { return Vec::new() };
         if passed {
             return self.accomplished(now);
+        }
+        // What it needs to know comes from a person: another attempt would ask again.
+        if asks && self.agent.is_some() {
+            return self.await_answer(now);
         }
         let said = failures.iter().any(|failure| !failure.trim().is_empty());
         self.failed(if said { failures } else { vec!["a check failed and said nothing".into()] }, now)
@@ -85,6 +93,8 @@ impl Run {
             GiveUp::Loop
         } else if self.number() >= self.attempts_allowed() {
             GiveUp::Attempts
+        } else if self.policy.helper && self.policy.helper_always && self.criteria.is_none() {
+            return self.inquire(Inquiry::Failure, now);
         } else {
             return self.retry(now);
         };

@@ -1,9 +1,16 @@
 //! Where a run can stand.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{GiveUp, Outcome};
 use crate::{Asking, Wall};
+
+/// How long a look at the work tree may take.
+pub(super) const LOOK: Duration = Duration::from_mins(2);
+/// The same when the time of the run is up.
+const LAST_LOOK: Duration = Duration::from_secs(10);
 
 /// Where a run stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +45,9 @@ pub enum Phase {
     Checking {
         /// When they count as failed.
         due: Wall,
+        /// The agent's last words ask something.
+        #[serde(default)]
+        asks: bool,
     },
     /// A helper was asked.
     AskingHelper {
@@ -46,6 +56,15 @@ pub enum Phase {
         /// What about.
         #[serde(default)]
         inquiry: Inquiry,
+    },
+    /// Nobody came to its agent in time. Whoever watched was told so; it goes on when somebody comes after all.
+    Parked {
+        /// How far the agent is.
+        stage: Stage,
+        /// What it waits for.
+        blocked: Blocked,
+        /// What was reported.
+        outcome: Outcome,
     },
     /// It is over.
     Ended {
@@ -61,6 +80,8 @@ pub enum Inquiry {
     /// Attempts that failed in the same way.
     #[default]
     Failures,
+    /// The attempt that failed last, where the task wants a helper to look at every one.
+    Failure,
     /// The criteria of an attempt that did not fail.
     Criteria,
 }
@@ -113,4 +134,12 @@ pub enum Then {
         #[serde(flatten)]
         why: GiveUp,
     },
+}
+
+impl Then {
+    /// When a look at the work tree is given up that begins now.
+    pub(super) fn look_due(&self, now: Wall) -> Wall {
+        let is_late = matches!(self, Self::GiveUp { why: GiveUp::Time });
+        now.plus(if is_late { LAST_LOOK } else { LOOK })
+    }
 }

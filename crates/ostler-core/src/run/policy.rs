@@ -44,6 +44,8 @@ pub struct Policy {
     pub has_criteria: bool,
     /// A helper is asked for commands that verify criteria, or what fails in the same way again and again.
     pub helper: bool,
+    /// A helper is asked after every attempt that fails, not only after those that fail in the same way.
+    pub helper_always: bool,
     /// Attempts that a helper's answer earns when there are none left.
     pub helper_attempts: u32,
     /// Every attempt is made by a new agent, not by the one that is there.
@@ -72,6 +74,7 @@ impl Default for Policy {
             has_checks: true,
             has_criteria: false,
             helper: true,
+            helper_always: false,
             helper_attempts: 1,
             fresh_agent: false,
             stop_unchanged: true,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::AgentId;
 use crate::stop::Stop;
 use crate::{Failure, Wall};
 
@@ -10,6 +11,9 @@ const MAX_FILES: usize = 200;
 /// Errors that are kept of an attempt, and characters of each.
 const MAX_ERRORS: usize = 20;
 const MAX_ERROR: usize = 1_000;
+/// Characters that are kept of what an agent said last, and of what it said before that.
+const MAX_WORDS: usize = 5_000;
+const OLD_WORDS: usize = 300;
 
 /// What became of the work tree, as it was seen and not as an agent says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -128,6 +132,49 @@ pub struct Turn {
     pub reason: Option<String>,
     /// What it changed, if somebody could look.
     pub changes: Option<Changes>,
+    /// Its agent; nobody knows of runs of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
+    /// What its agent said last, or showed when it ended: the end of it where it is long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+}
+
+impl Turn {
+    pub(super) fn new(provider: &str, agent: Option<AgentId>, now: Wall) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            started: now,
+            submitted: None,
+            proof: None,
+            ended: None,
+            stop: None,
+            reason: None,
+            changes: None,
+            agent,
+            words: None,
+        }
+    }
+
+    /// Whether its agent ended it with a question.
+    pub fn asks(&self) -> bool {
+        self.stop == Some(Stop::Idle { asks: true })
+    }
+
+    pub(super) fn note_words(&mut self, words: &str) {
+        self.words = Some(end_of(words.trim(), MAX_WORDS)).filter(|words| !words.is_empty());
+    }
+
+    /// Keeps less of what was said, when others have said something since.
+    pub(super) fn shorten_words(&mut self) {
+        self.words = self.words.take().map(|words| end_of(&words, OLD_WORDS));
+    }
+}
+
+/// The last characters of a text: what was said last says most.
+fn end_of(text: &str, longest: usize) -> String {
+    let skip = text.chars().count().saturating_sub(longest);
+    text.chars().skip(skip).collect()
 }
 
 impl Attempt {
@@ -174,6 +221,12 @@ impl Attempt {
         self.errors.first().map(String::as_str)
     }
 
+    /// Goes on with it; returns when it was broken off.
+    pub(super) fn reopen(&mut self) -> Option<Wall> {
+        self.status = Status::Running;
+        self.ended.take()
+    }
+
     pub(super) fn end(&mut self, status: Status, errors: Vec<String>, now: Wall) {
         if self.status != Status::Running {
             return;
@@ -194,6 +247,8 @@ pub struct HelperAnswer {
     pub passed: Vec<String>,
     /// What the others complained of.
     pub findings: Vec<String>,
+    /// Commands whose outcome proves nothing, and why: they could not fail, or failed because they are contained.
+    pub void: Vec<String>,
     /// Commands that were not run, and why.
     pub refused: Vec<String>,
     /// Who else could not be asked, and why.
@@ -213,6 +268,7 @@ impl HelperAnswer {
             by: self.by,
             passed: bounded_errors(self.passed),
             findings,
+            void: bounded_errors(self.void),
             refused: bounded_errors(self.refused),
             skipped: bounded_errors(self.skipped),
         }

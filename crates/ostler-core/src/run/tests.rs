@@ -16,6 +16,8 @@ enum Next {
     Resumes,
     /// The tree was looked at, and these files are new.
     Tree(&'static [&'static str]),
+    /// The same, and what the agent said last is known.
+    TreeAndWords(&'static [&'static str], &'static str),
     Unseen,
     Passes,
     Fails(&'static str),
@@ -35,10 +37,11 @@ enum Next {
 
 use Next::{
     Cancels, Chosen, Fails, Helps, NoHelp, NotStarted, NotSubmitted, Opens, Passes, Passing, Ready, Restarts,
-    Resumes, Spends, Stops, Submitted, Tree, Unseen, Verifies,
+    Resumes, Spends, Stops, Submitted, Tree, TreeAndWords, Unseen, Verifies,
 };
 
 const IDLE: Next = Stops(Stop::Idle { asks: false });
+const ASKS: Next = Stops(Stop::Idle { asks: true });
 const QUOTA: Next =
     Stops(Stop::TurnFailed { by: Reporter::Hook, failure: Failure::Quota, until: Some(Wall(9_000_000)) });
 const CRASH: Next = Stops(Stop::Exited { status: Some(1), signal: None });
@@ -50,18 +53,25 @@ struct Play {
     now: Wall,
     said: Vec<String>,
     actions: Vec<Action>,
+    steps: Vec<Step>,
 }
 
 impl Play {
     fn new(policy: Policy) -> Self {
-        let mut play =
-            Self { run: Run::new("do it", policy), now: Wall(0), said: Vec::new(), actions: Vec::new() };
-        play.give(Event::Started);
+        Self::of(Run::new("do it", policy), Wall(0))
+    }
+
+    /// Begins a run.
+    fn of(run: Run, now: Wall) -> Self {
+        let mut play = Self { run, now, said: Vec::new(), actions: Vec::new(), steps: Vec::new() };
+        play.give(Event::Started { since: now });
         play
     }
 
     fn give(&mut self, event: Event) {
+        let (before, happened) = (self.run.clone(), event.clone());
         let actions = self.run.handle(event, self.now);
+        self.steps.extend(self.run.steps_since(&before, &happened));
         self.said.extend(actions.iter().map(said));
         self.actions.extend(actions);
     }
@@ -86,11 +96,12 @@ impl Play {
                 NotSubmitted => Event::DeliveryFailed { act, reason: "no composer".into() },
                 Stops(stop) => Event::AgentStopped { agent, stop },
                 Resumes => Event::AgentResumed { agent },
-                Tree(created) => {
-                    let created = created.iter().map(|file| (*file).to_owned()).collect();
-                    Event::TreeObserved { act, changes: Some(Changes { created, ..Changes::default() }) }
+                Tree(created) => Event::TreeObserved { act, changes: Some(new_files(created)), words: None },
+                TreeAndWords(created, words) => {
+                    let (changes, words) = (Some(new_files(created)), Some(words.to_owned()));
+                    Event::TreeObserved { act, changes, words }
                 }
-                Unseen => Event::TreeObserved { act, changes: None },
+                Unseen => Event::TreeObserved { act, changes: None, words: None },
                 Passes => Event::ChecksFinished { act, passed: true, failures: vec![] },
                 Fails(error) => Event::ChecksFinished { act, passed: false, failures: vec![error.into()] },
                 Helps(finding) => Event::HelperAnswered { act, answer: found(&[finding]) },
@@ -125,6 +136,11 @@ impl Play {
             _ => None,
         }
     }
+}
+
+fn new_files(files: &[&str]) -> Changes {
+    let created = files.iter().map(|file| (*file).to_owned()).collect();
+    Changes { created, ..Changes::default() }
 }
 
 fn said(action: &Action) -> String {
@@ -176,7 +192,7 @@ fn without_checks_it_is_finished_and_not_done() {
     assert_eq!(play.outcome(), Some(&Outcome::FinishedUnchecked));
     assert_eq!(play.run.attempts()[0].status, Status::Unchecked);
     // Somebody who asks is not finished.
-    let asks = [Chosen("a"), Ready, Submitted, Stops(Stop::Idle { asks: true }), Unseen, IDLE];
+    let asks = [Chosen("a"), Ready, Submitted, ASKS, Unseen, IDLE];
     let play = Play::new(policy.clone()).go(&asks).go(&[Passing(599)]);
     assert_eq!(play.outcome(), None);
     let answered = play.go(&[Resumes, Passing(10_000), IDLE, Unseen]);
@@ -360,12 +376,12 @@ fn idle_before_the_work_and_old_news_change_nothing() {
     let (before, said) = (play.run.clone(), play.said.len());
     let old = Act { attempt: 1, step: 2 };
     for event in [
-        Event::Started,
+        Event::Started { since: Wall(0) },
         Event::AgentReady { agent: old },
         Event::AgentStopped { agent: old, stop: Stop::Idle { asks: false } },
         Event::AgentStopped { agent: old, stop: Stop::Exited { status: Some(1), signal: None } },
         Event::PromptSubmitted { act: old, proof: String::new() },
-        Event::TreeObserved { act: play.run.act(), changes: None },
+        Event::TreeObserved { act: play.run.act(), changes: None, words: None },
         Event::ChecksFinished { act: old, passed: true, failures: vec![] },
         Event::ChecksFinished { act: play.run.act(), passed: true, failures: vec![] },
         Event::HelperAnswered { act: play.run.act(), answer: found(&[]) },
@@ -380,15 +396,15 @@ fn idle_before_the_work_and_old_news_change_nothing() {
 #[test]
 fn the_prompt_that_an_agent_works_on_follows_from_the_run() {
     let sent = Some(Wall(5));
-    let asks = Stops(Stop::Idle { asks: true });
-    let steps: [(&[Next], Option<Wall>, bool); 6] = [
+    let steps: [(&[Next], Option<Wall>, bool); 7] = [
         (&[Chosen("a")], None, false),
         (&[Ready], None, false),
         (&[Passing(7), Submitted], sent, false),
         (&[BLOCKED, Restarts], sent, true),
         (&[Resumes], sent, false),
-        // It was worked on: the tree is being looked at.
-        (&[asks], None, false),
+        // It may be answered while the tree is being looked at.
+        (&[ASKS], sent, false),
+        (&[Resumes], sent, false),
     ];
     let mut play = Play::new(Policy { has_checks: false, ..Policy::default() });
     for (index, (script, prompt, blocked)) in steps.into_iter().enumerate() {
@@ -397,7 +413,7 @@ fn the_prompt_that_an_agent_works_on_follows_from_the_run() {
         assert_eq!(play.run.is_blocked(), blocked, "step {index}");
     }
     // A question in words is asked by an agent at rest, and no dialog.
-    let play = play.go(&[Unseen]);
+    let play = play.go(&[ASKS, Unseen]);
     assert_eq!((play.run.prompt(sent), play.run.is_blocked()), (sent, false));
     assert_eq!(play.run.prompt(None), None);
 }
@@ -407,12 +423,11 @@ fn only_an_agent_that_waits_for_a_person_outlives_its_run() {
     let working = [Chosen("a"), Ready, Submitted];
     let play = Play::new(Policy::default()).go(&working).go(&[BLOCKED]);
     let agent = play.run.agent().map(|(agent, _)| agent);
-    assert_eq!(play.run.agent_left(), None);
     let play = play.go(&[Passing(601)]);
     assert!(matches!(play.outcome(), Some(Outcome::Blocked { .. })));
-    assert_eq!(play.run.agent_left(), agent);
+    assert_eq!((play.run.is_parked(), play.run.agent().map(|(agent, _)| agent)), (true, agent));
     let play = Play::new(Policy::default()).go(&working).go(&[Cancels]);
-    assert_eq!((play.outcome(), play.run.agent_left()), (Some(&Outcome::Cancelled), None));
+    assert_eq!((play.outcome(), play.run.agent()), (Some(&Outcome::Cancelled), None));
 }
 
 /// The checks fail with the same words, though files change.
@@ -491,11 +506,6 @@ fn budgets_end_a_run() {
     assert_eq!(play.said[3..], ["stop", "observe", "report given_up"]);
     assert_eq!(play.why(), Some(GiveUp::Time));
     assert_eq!(play.run.changes().created, ["half"]);
-    // Checks that are running may still make it done, and no attempt begins behind them.
-    let play = Play::new(time()).go(&FIRST).go(&[Passing(60), Passes]);
-    assert_eq!(play.outcome(), Some(&Outcome::Done));
-    let play = Play::new(time()).go(&FIRST).go(&[Passing(60), Fails("E")]);
-    assert_eq!(play.why(), Some(GiveUp::Time));
     let tokens = || Policy { tokens: 100, ..Policy::default() };
     let play = Play::new(tokens()).go(&working).go(&[Spends(99)]);
     assert_eq!(play.outcome(), None);
@@ -693,5 +703,9 @@ fn changes_add_up() {
     assert_eq!((errors.len(), errors[0].chars().count()), (20, 1_000));
 }
 
+mod blocked;
+mod earlier;
 mod inquiry;
 mod simulation;
+mod story;
+mod time;

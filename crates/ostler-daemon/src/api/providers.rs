@@ -1,6 +1,6 @@
 //! What clients ask about the providers that runs use.
 
-use ostler_protocol::{Problem, ProviderInfo};
+use ostler_protocol::{Code, ErrorKind, Problem, ProviderInfo};
 
 use crate::runs::{ProviderBreakers, shared_store_problem};
 
@@ -25,6 +25,14 @@ pub(crate) async fn list(breakers: &ProviderBreakers) -> Result<Providers, Probl
 
 /// Resets the breakers of a provider, or of one with one account (`NAME@ACCOUNT`), or of all, and lists them.
 pub(crate) async fn reset(breakers: &ProviderBreakers, provider: Option<&str>) -> Result<Providers, Problem> {
-    breakers.reset(provider).await.map_err(|error| shared_store_problem(&error))?;
-    list(breakers).await
+    let found = breakers.reset(provider).await.map_err(|error| shared_store_problem(&error))?;
+    match provider {
+        Some(provider) if found == 0 => {
+            let reason = format!("no breaker is kept for {provider:?}: nothing is known against it");
+            Err(Problem::new(ErrorKind::NotFound, reason)
+                .code(Code::ProviderUnknown)
+                .about("provider", provider))
+        }
+        _ => list(breakers).await,
+    }
 }

@@ -9,16 +9,20 @@ pub(crate) async fn begin(runs: &Runs, request: RunRequest) -> Result<RunInfo, P
     runs.begin(request).await
 }
 
-/// Shows a run; if `after` is given, as soon as the run is further than that version, or has ended.
+/// Shows a run; if `after` is given, as soon as it is at another version, or has ended. Where a store that it shares with
+/// others does not answer, it says so.
 pub(crate) async fn status(runs: &Runs, id: &str, after: Option<u64>) -> Result<RunInfo, Problem> {
     runs.ready().await;
     let Some(mut handle) = runs.find(id) else {
         return runs.recorded(id).await?.ok_or_else(|| no_such_run(id));
     };
     if let Some(after) = after {
-        let _ = handle.info.wait_for(|run| run.version > after || run.is_over()).await;
+        let _ = handle.info.wait_for(|run| run.version != after || run.is_over()).await;
+        let run = handle.info.borrow().clone();
+        return Ok(run);
     }
-    let run = handle.info.borrow().clone();
+    let mut run = handle.info.borrow().clone();
+    run.trouble = run.trouble.or(runs.store_trouble(id).await);
     Ok(run)
 }
 

@@ -3,12 +3,13 @@
 mod acts;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_core::Wall;
 use ostler_core::breaker::News as Told;
-use ostler_core::run::{Act, Action, AgentId, Changes, Event, Outcome, Phase};
+use ostler_core::run::{Act, Action, AgentId, Changes, Event, HelperAnswer, Outcome, Phase};
 use ostler_core::stop_watch::{Findings, Listener, Report};
+use ostler_core::{Wall, pre_context};
 use ostler_protocol::{CheckInfo, RunInfo};
 use ostler_store::NewEvent;
 use ostler_store::shared::{Kind, SharedStore, Swap};
@@ -17,8 +18,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::batch::Place;
+use super::helper::HelperPrompt;
+use super::neighbours::Neighbour;
 use super::record::{RunRecord, exclude, forget_environment, forget_seen, look};
-use super::{Handle, Runs, ended_agent, info};
+use super::{Handle, Runs, committing, ended_agent, info};
 use crate::session::SessionHandle;
 use crate::{clock, stop};
 
@@ -30,6 +33,8 @@ const STORE_RETRY: Duration = Duration::from_secs(1);
 const MAX_KEPT: usize = 100;
 /// How often a probe says that it is still there; its lease is longer.
 const RENEWAL: Duration = Duration::from_mins(1);
+/// How often a run looks at a store that other machines have, too.
+const OTHERS: Duration = Duration::from_secs(10);
 /// Between asking an agent to end and killing it.
 const GRACE_MS: u32 = 3_000;
 
@@ -67,11 +72,19 @@ pub(super) enum TaskResult {
     Observed {
         act: Act,
         changes: Option<Changes>,
+        words: Option<String>,
         tree: Option<u32>,
     },
     Checked {
         act: Act,
         results: Vec<CheckInfo>,
+        /// The tree was looked at again: what checks write is no work of an agent.
+        tree: Option<u32>,
+    },
+    Helped {
+        act: Act,
+        answer: Result<HelperAnswer, String>,
+        prompts: Vec<HelperPrompt>,
     },
 }
 
@@ -94,6 +107,9 @@ pub(super) struct RunActor {
     turn: Turn,
     /// Changes when a provider can be used again.
     closed: watch::Receiver<u64>,
+    /// Why the shared store does not take the record, and how often that has changed.
+    trouble: Option<String>,
+    troubles: u64,
 }
 
 /// Its place in a batch.
@@ -119,6 +135,7 @@ impl RunActor {
     /// The owner of a run that is recorded. One that is under way in a batch has its place there already.
     pub(super) fn new(runs: Runs, record: RunRecord, version: u64, turn: Turn) -> (Self, Handle) {
         let (sender, commands) = mpsc::channel(BACKLOG);
+        let place = Arc::new(Neighbour::of(&record.request));
         let (info, watcher) = watch::channel(info::info(&record, version));
         let (results, inbox) = mpsc::channel(BACKLOG);
         let actor = Self {
@@ -135,8 +152,10 @@ impl RunActor {
             stops: Vec::new(),
             works: JoinSet::new(),
             turn,
+            trouble: None,
+            troubles: 0,
         };
-        (actor, Handle { commands: sender, info: watcher })
+        (actor, Handle { commands: sender, info: watcher, place })
     }
 
     /// Looks after the run until it has ended.
@@ -151,7 +170,12 @@ impl RunActor {
             self.look_for_agent().await;
         }
         let mut renewal = tokio::time::interval(RENEWAL);
-        while !self.record.is_over() {
+        let mut others = tokio::time::interval(OTHERS);
+        let is_shared = !self.runs.shared_store.is_own();
+        while !self.record.run.is_final() {
+            if self.record.run.is_parked() {
+                self.turn = Turn::Free;
+            }
             let (deadline, probe) = (self.record.run.deadline(), self.record.run.probe());
             let waits = matches!(self.record.run.phase(), Phase::Waiting { .. });
             tokio::select! {
@@ -167,6 +191,7 @@ impl RunActor {
                     self.handle(Event::Tick).await;
                 }
                 _ = renewal.tick(), if probe.is_some() => self.renew_probe().await,
+                _ = others.tick(), if is_shared => self.look_around().await,
                 Ok(()) = self.closed.changed(), if waits => self.handle(Event::ProviderOpened).await,
             }
         }
@@ -185,9 +210,23 @@ impl RunActor {
             }
         }
         // Looked at now, not when it was asked for: others of the batch may have worked in the same tree.
-        let (id, cwd) = (self.record.request.id.clone(), self.record.cwd());
-        self.record.tree = look(&self.runs.home, &id, &cwd, &exclude(&self.runs.home, &cwd), 0).await;
-        self.handle(Event::Started).await;
+        let (id, cwd, since) = (self.record.request.id.clone(), self.record.cwd(), clock::now());
+        let exclude = exclude(&self.runs.home, &cwd);
+        let seen = look(&self.runs.home, &id, &cwd, &exclude, 0);
+        self.record.tree = tokio::time::timeout(self.record.run.first_look(), seen).await.ok().flatten();
+        self.tell("run.began", self.beginning()).await;
+        self.handle(Event::Started { since }).await;
+    }
+
+    fn beginning(&self) -> serde_json::Value {
+        let RunRecord { request, continues, .. } = &self.record;
+        json!({
+            "task": request.task,
+            "agents": request.agents,
+            "cwd": self.record.cwd().display().to_string(),
+            "continues": continues,
+            "branch": request.worktree.as_ref().map(|tree| &tree.branch),
+        })
     }
 
     /// Does what follows from the end, whatever a daemon before this one did of it already: no agent is left
@@ -234,14 +273,24 @@ impl RunActor {
         let before = self.record.run.clone();
         // Spending is told again by the session, whoever asks.
         let passing = matches!(event, Event::Spent { .. });
-        let actions = self.record.run.handle(event, clock::now());
+        let actions = self.record.run.handle(event.clone(), clock::now());
+        if matches!(event, Event::AgentResumed { .. }) {
+            // It works again: what is being looked at is old.
+            self.works.abort_all();
+        }
         if actions.is_empty() && (passing || self.record.run == before) {
             self.publish();
             return Vec::new();
         }
         if self.record.is_over() {
             self.record.ended.get_or_insert_with(clock::now);
+        } else {
+            self.record.ended = None;
         }
+        if self.record.run.is_final() && self.record.committed.is_none() {
+            self.record.committed = committing::commit(&self.runs.home, &self.record).await;
+        }
+        let steps = self.record.run.steps_since(&before, &event);
         let mut injected = None;
         for action in &actions {
             if let Action::Deliver { act, context, prompt, .. } = action
@@ -252,12 +301,19 @@ impl RunActor {
             }
         }
         self.store().await;
+        for step in &steps {
+            self.tell(step.name(), json!(step)).await;
+        }
         if let Some(kind) = injected {
             self.count(format!("context_injection.{kind}")).await;
         }
         let mut follows = Vec::new();
         for action in actions {
             follows.extend(self.perform(action).await);
+        }
+        if self.record.run.is_parked() {
+            self.record.run.was_reported();
+            self.store().await;
         }
         follows
     }
@@ -274,18 +330,46 @@ impl RunActor {
                     break;
                 }
                 // Nobody else writes it: an answer of ours was lost.
-                Ok(Swap::Conflict(found)) => self.version = found.map_or(0, |found| found.version),
+                Ok(Swap::Conflict(Some(found))) => self.version = found.version,
+                // It was cleared: what has ended is not written back.
+                Ok(Swap::Conflict(None)) if self.version > 0 && self.record.run.is_final() => break,
+                Ok(Swap::Conflict(None)) => self.version = 0,
                 Err(error) => {
                     tracing::error!(run = id, %error, "the run waits for its store");
+                    self.on_trouble(Some(error.to_string()));
                     tokio::time::sleep(STORE_RETRY).await;
                 }
             }
         }
+        self.trouble = None;
         self.publish();
     }
 
     fn publish(&self) {
-        self.info.send_replace(info::info(&self.record, self.version));
+        let mut info = info::info(&self.record, self.version.wrapping_add(self.troubles));
+        info.trouble.clone_from(&self.trouble);
+        self.info.send_replace(info);
+    }
+
+    /// The shared store does not answer, or does again: whoever watches is told.
+    fn on_trouble(&mut self, trouble: Option<String>) {
+        if self.trouble.is_some() != trouble.is_some() {
+            self.trouble = trouble;
+            self.troubles += 1;
+            self.publish();
+        }
+    }
+
+    /// Looks at a store that other machines have, too: whether it answers, and whether one of them closed the breaker that
+    /// this run waits for.
+    async fn look_around(&mut self) {
+        let trouble = self.runs.store_trouble(&self.record.request.id).await;
+        let answers = trouble.is_none();
+        self.on_trouble(trouble);
+        let waits = matches!(self.record.run.phase(), Phase::Waiting { .. });
+        if answers && waits && self.runs.breakers.can_choose(&self.record, clock::now()).await {
+            self.handle(Event::ProviderOpened).await;
+        }
     }
 
     async fn perform(&mut self, action: Action) -> Option<Event> {
@@ -317,7 +401,9 @@ impl RunActor {
             Action::ReleaseProbe { provider, probe } => {
                 self.runs.breakers.report(&self.record, &provider, Told::Nothing, Some(probe)).await;
             }
-            Action::AskHelper { act, context, prompt } => self.ask_helper(act, context, prompt),
+            Action::AskHelper { act, context, prompt, attempt } => {
+                self.ask_helper(act, context, prompt, attempt);
+            }
             Action::StopAgent { agent } => self.stop_agent(agent),
             Action::Report { outcome } => self.report(&outcome).await,
         }
@@ -327,7 +413,11 @@ impl RunActor {
     async fn report(&mut self, outcome: &Outcome) {
         let id = &self.record.request.id;
         tracing::info!(run = id, outcome = outcome.as_str(), "run ended");
-        self.tell("run.ended", json!({ "outcome": outcome.as_str(), "summary": outcome.to_string() })).await;
+        let mut details = json!({ "outcome": outcome.as_str(), "summary": outcome.to_string() });
+        if let (Some(committed), Some(details)) = (&self.record.committed, details.as_object_mut()) {
+            details.insert("committed".into(), json!(committed));
+        }
+        self.tell("run.ended", details).await;
         self.count(format!("run.{}", outcome.as_str())).await;
     }
 
@@ -367,35 +457,63 @@ impl RunActor {
                 // The turn may be over already.
                 self.listen(agent).await;
             }
-            TaskResult::Observed { act, changes, tree } => {
+            TaskResult::Observed { act, changes, words, tree } => {
                 // What was seen later is of no use where nobody asks for it any more.
-                if self.record.run.is_observing(act) && tree.is_some() {
-                    let before = std::mem::replace(&mut self.record.tree, tree);
-                    self.handle(Event::TreeObserved { act, changes }).await;
-                    if let Some(before) = before.filter(|before| Some(*before) != tree) {
-                        forget_seen(&self.runs.home, &self.record.request.id, before);
-                    }
-                } else {
-                    self.handle(Event::TreeObserved { act, changes }).await;
+                let before = self.record.run.is_observing(act).then(|| self.record.take_tree(tree)).flatten();
+                self.handle(Event::TreeObserved { act, changes, words }).await;
+                self.forget_tree(before);
+            }
+            TaskResult::Checked { act, results, tree } => self.on_checked(act, results, tree).await,
+            TaskResult::Helped { act, answer, prompts } => {
+                let injected = prompts.iter().filter(|prompt| prompt.has_context()).count();
+                self.record.note_helper_prompts(act, prompts);
+                self.handle(match answer {
+                    Ok(answer) => Event::HelperAnswered { act, answer },
+                    Err(reason) => Event::HelperFailed { act, reason },
+                })
+                .await;
+                for _ in 0..injected {
+                    self.count(format!("context_injection.{}", pre_context::Kind::Helper.as_str())).await;
                 }
             }
-            TaskResult::Checked { act, results } => {
-                let broken = results.iter().find(|check| check.not_runnable);
-                let broken = broken.and_then(|check| check.error.clone());
-                let passed = results.iter().all(|check| check.passed);
-                let failures = results.iter().filter(|check| !check.passed);
-                let failures = failures
-                    .map(|check| check.error.clone().unwrap_or_else(|| format!("{} failed", check.command)))
-                    .collect();
-                self.record.checks.extend(results);
-                let excess = self.record.checks.len().saturating_sub(MAX_KEPT);
-                self.record.checks.drain(..excess);
-                let event = match broken {
-                    Some(reason) => Event::CheckNotRunnable { act, reason },
-                    None => Event::ChecksFinished { act, passed, failures },
-                };
-                self.handle(event).await;
-            }
+        }
+    }
+
+    async fn on_checked(&mut self, act: Act, results: Vec<CheckInfo>, tree: Option<u32>) {
+        // The agent works again meanwhile: what was checked is old.
+        if !self.record.run.is_checking(act) {
+            return;
+        }
+        for check in &results {
+            let CheckInfo { attempt, command, passed, error, seconds, .. } = check;
+            let details = json!({
+                "attempt": attempt, "command": command, "passed": passed, "error": error, "seconds": seconds
+            });
+            self.tell("run.check", details).await;
+        }
+        let broken = results.iter().find(|check| check.not_runnable);
+        let broken = broken.and_then(|check| check.error.clone());
+        let passed = results.iter().all(|check| check.passed);
+        let failures = results.iter().filter(|check| !check.passed);
+        let failures = failures
+            .map(|check| check.error.clone().unwrap_or_else(|| format!("{} failed", check.command)))
+            .collect();
+        self.record.checks.extend(results);
+        let excess = self.record.checks.len().saturating_sub(MAX_KEPT);
+        self.record.checks.drain(..excess);
+        let before = self.record.take_tree(tree);
+        let event = match broken {
+            Some(reason) => Event::CheckNotRunnable { act, reason },
+            None => Event::ChecksFinished { act, passed, failures },
+        };
+        self.handle(event).await;
+        self.forget_tree(before);
+    }
+
+    /// Forgets what the tree was like once, after the record names what it is like now.
+    fn forget_tree(&self, number: Option<u32>) {
+        if let Some(number) = number {
+            forget_seen(&self.runs.home, &self.record.request.id, number);
         }
     }
 

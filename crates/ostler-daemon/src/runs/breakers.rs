@@ -95,6 +95,18 @@ impl ProviderBreakers {
         Err(Vec::new())
     }
 
+    /// Whether a run that waits could choose a provider now: another machine may have closed a breaker.
+    pub(super) async fn can_choose(&self, record: &RunRecord, now: Wall) -> bool {
+        let keys: Vec<Key> = record.request.agents.iter().map(|provider| key(record, provider)).collect();
+        let host = self.owner.id();
+        let mut breakers = self.known.lock().await;
+        for key in keys.iter().flat_map(|key| Side::BOTH.map(|side| key.on(side, host))) {
+            self.refresh(&mut breakers, &key).await;
+        }
+        // Only tried: whoever really chooses takes the probe.
+        breakers.clone().choose(&keys, host, &[], now).is_ok()
+    }
+
     /// Stores that somebody is a probe. It is one only if nobody else is: the store decides. Where somebody was faster with one
     /// of the breakers, the other one is given back.
     async fn take(
@@ -237,15 +249,18 @@ impl ProviderBreakers {
         self.shared_store.guarantee().await
     }
 
-    /// A person says that a provider can be used: with every account, or with the one that is named.
-    pub(crate) async fn reset(&self, wanted: Option<&str>) -> Result<(), SharedError> {
+    /// A person says that a provider can be used: with every account, or with the one that is named. Returns how many
+    /// breakers there are of it.
+    pub(crate) async fn reset(&self, wanted: Option<&str>) -> Result<usize, SharedError> {
         let is_wanted = |key: &Key| {
             wanted.is_none_or(|wanted| [key.provider.clone(), key.label()].contains(&wanted.to_owned()))
         };
-        for (key, _) in self.all().await?.into_iter().filter(|(key, _)| is_wanted(key)) {
-            self.change(&key, |breaker, _| breaker.reset()).await;
+        let mut found = self.all().await?;
+        found.retain(|(key, _)| is_wanted(key));
+        for (key, _) in &found {
+            self.change(key, |breaker, _| breaker.reset()).await;
         }
-        Ok(())
+        Ok(found.len())
     }
 
     /// Forgets what other machines had that are not heard of any more, or that have nothing to say.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ostler_protocol::{CheckInfo, OsText, RunCheck};
-use ostler_work::check::{self, Check, CheckCommand};
+use ostler_work::check::{self, Check, CheckCommand, Missing};
 use ostler_work::{End, Keep};
 
 /// Characters of a check's output that are recorded.
@@ -41,7 +41,7 @@ pub(super) async fn run(
             keep: Keep::default(),
             mark: Some(mark.to_owned()),
         };
-        let missing = check.missing_program();
+        let missing = check.missing_programs();
         let result = check::run(&check).await;
         let (passed, error, output, seconds) = match &result {
             Ok(result) => {
@@ -51,14 +51,17 @@ pub(super) async fn run(
             Err(error) => (false, Some(error.to_string()), String::new(), 0.0),
         };
         // What the agent was to make may be missing because it is not made yet; what is sought on the PATH is not its to make.
-        let missing =
-            missing.filter(|_| result.is_err() || result.is_ok_and(|result| result.end == NOT_FOUND));
-        let reason = |program| format!("`{}` cannot be run: {program} is not on the PATH", wanted.shown());
+        // Behind a `!`, a program that is missing looks like success.
+        let not_found = result.as_ref().map_or(true, |result| result.end == NOT_FOUND);
+        let missing = missing.into_iter().find(|missing| not_found || missing.negated);
+        let reason = |Missing { program, .. }| {
+            format!("`{}` cannot be run: {program} is not on the PATH", wanted.shown())
+        };
         let (not_runnable, missing) = (missing.is_some(), missing.map(reason));
         results.push(CheckInfo {
             attempt,
             command: wanted.shown(),
-            passed,
+            passed: passed && !not_runnable,
             error: missing.or(error),
             not_runnable,
             output: tail(&output),

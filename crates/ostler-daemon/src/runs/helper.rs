@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_core::run::HelperAnswer;
+use ostler_core::run::{AttemptNotes, HelperAnswer};
 use ostler_protocol::OsText;
 use ostler_work::Keep;
 use ostler_work::sandbox::{CopyLimits, Sandbox, SandboxError, SandboxLimits};
@@ -18,7 +18,7 @@ use ostler_work::sandbox::{CopyLimits, Sandbox, SandboxError, SandboxLimits};
 use super::breakers::ProviderBreakers;
 use super::record::exclude;
 use crate::home::Home;
-use proposal::Proposal;
+use proposal::{Proposal, Proposed};
 
 /// What it takes to ask a helper.
 #[derive(Debug, Clone)]
@@ -41,35 +41,78 @@ pub(super) struct Question {
     pub(super) task: String,
     /// What must be true in the end, in words.
     pub(super) criteria: Vec<String>,
+    /// What is known of the last attempt.
+    pub(super) attempt: AttemptNotes,
     pub(super) env: Vec<(OsText, OsText)>,
     pub(super) limit: Duration,
 }
 
-/// Asks a helper, and runs what it proposes where that can do no harm. Dropped, it ends what it began.
-pub(super) async fn ask(helpers: &Helpers, cwd: &Path, question: Question) -> Result<HelperAnswer, String> {
+/// What a helper was told.
+#[derive(Debug)]
+pub(super) struct HelperPrompt {
+    /// Who.
+    pub(super) to: String,
+    /// The block before the prompt.
+    pub(super) context: String,
+    /// The prompt alone.
+    pub(super) original: String,
+}
+
+impl HelperPrompt {
+    /// Whether a block stands before it.
+    pub(super) fn has_context(&self) -> bool {
+        !self.context.is_empty()
+    }
+}
+
+/// Asks a helper, and runs what it proposes where that can do no harm. Adds what was asked to `prompts`. Dropped, it ends
+/// what it began.
+pub(super) async fn ask(
+    helpers: &Helpers,
+    cwd: &Path,
+    question: Question,
+    prompts: &mut Vec<HelperPrompt>,
+) -> Result<HelperAnswer, String> {
     let sandbox = sandbox(helpers, cwd);
     let failed = |error: SandboxError| error.to_string();
     let seen = sandbox.copy(cwd).await.map_err(failed)?;
-    let Proposal { by, commands, skipped } = proposal::propose(helpers, &seen.tree(), cwd, &question).await?;
+    let Proposal { by, commands, skipped } =
+        proposal::propose(helpers, &seen.tree(), cwd, &question, prompts).await?;
     drop(seen);
     let copy = sandbox.copy(cwd).await.map_err(failed)?;
+    // A tree with nothing in it: what succeeds there, too, says nothing about the work.
+    let nothing = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let control = sandbox.copy(nothing.path()).await.map_err(failed)?;
     let mut answer = HelperAnswer { by, skipped, ..HelperAnswer::default() };
-    for words in commands {
+    for Proposed { words, criterion } in commands {
         let shown = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        match sandbox.run(&copy, &words).await {
-            Ok(result) if result.end.is_success() => answer.passed.push(shown),
-            Ok(result) => {
-                let said = ostler_work::check::first_error(&result.stdout.text(), &result.stderr.text());
-                let said = said.unwrap_or_else(|| format!("it {}", result.end));
-                answer.findings.push(format!("{shown}: {said}"));
+        let shown = criterion.map_or(shown.clone(), |number| format!("criterion {number}: {shown}"));
+        let result = match sandbox.run(&copy, &words).await {
+            Ok(result) => result,
+            Err(SandboxError::Refused(reason)) => {
+                answer.refused.push(format!("{shown}: {reason}"));
+                continue;
             }
-            Err(SandboxError::Refused(reason)) => answer.refused.push(format!("{shown}: {reason}")),
             Err(error) => return Err(error.to_string()),
+        };
+        if result.end.is_success() {
+            match sandbox.run(&control, &words).await {
+                Ok(control) if control.end.is_success() => {
+                    answer.void.push(format!("{shown}: it succeeds in an empty directory, too"));
+                }
+                _ => answer.passed.push(shown),
+            }
+        } else if let Some(sign) = result.contained() {
+            answer.void.push(format!("{shown}: it may have failed because of the sandbox ({sign})"));
+        } else {
+            let said = ostler_work::check::first_error(&result.stdout.text(), &result.stderr.text());
+            let said = said.unwrap_or_else(|| format!("it {}", result.end));
+            answer.findings.push(format!("{shown}: {said}"));
         }
     }
     if answer.passed.is_empty() && answer.findings.is_empty() {
-        let refused = answer.refused.join("; ");
-        return Err(format!("no command that {} proposed could be run: {refused}", answer.by));
+        let why = answer.void.iter().chain(&answer.refused).cloned().collect::<Vec<_>>().join("; ");
+        return Err(format!("no command that {} proposed tells anything: {why}", answer.by));
     }
     Ok(answer)
 }

@@ -25,6 +25,11 @@ pub(super) fn info(record: &RunRecord, version: u64) -> RunInfo {
         session: agent.map(|(agent, _)| record.session_id(agent)),
         cwd: record.cwd().display().to_string(),
         attempts: run.attempts().to_vec(),
+        executions: run.executions(),
+        continues: record.continues.clone(),
+        worktree: request.worktree.clone(),
+        committed: record.committed.clone(),
+        trouble: None,
         checks: record.checks.clone(),
         prompts: record.prompts.clone(),
         helper: run.helper().cloned(),
@@ -64,13 +69,13 @@ fn state(record: &RunRecord) -> (String, String) {
         }
         Phase::Observing { .. } => told("observing", "the work tree is being looked at".into()),
         Phase::Checking { .. } => told("checking", "the checks are running".into()),
-        Phase::AskingHelper { inquiry: Inquiry::Failures, .. } => {
+        Phase::AskingHelper { inquiry: Inquiry::Failures | Inquiry::Failure, .. } => {
             told("helper", "a helper is being asked".into())
         }
         Phase::AskingHelper { inquiry: Inquiry::Criteria, .. } => {
             told("helper", "a helper is being asked how to verify the criteria".into())
         }
-        Phase::Ended { outcome } => {
+        Phase::Parked { outcome, .. } | Phase::Ended { outcome } => {
             told(outcome.as_str(), format!("{outcome}{}{}", next_probe(outcome), criteria(outcome, run)))
         }
     }

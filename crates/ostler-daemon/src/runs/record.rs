@@ -6,15 +6,17 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use ostler_core::pre_context::Kind;
 use ostler_core::run::{Act, Context, Phase, Run};
 use ostler_core::{Usage, Wall};
 use ostler_hold::create_private;
-use ostler_protocol::{CheckInfo, OsText, PromptInfo, RunRequest};
+use ostler_protocol::{CheckInfo, CommittedWork, OsText, PromptInfo, RunRequest};
 use ostler_store::shared::{AnyShared, LARGEST};
 use ostler_work::{Changes, Exclude, Limits, Observed, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use super::Owner;
+use super::helper::HelperPrompt;
 use crate::home::Home;
 use crate::{clock, presets};
 
@@ -48,6 +50,12 @@ pub(super) struct RunRecord {
     pub(super) ended: Option<Wall>,
     /// It has ended, and all that follows from that is done.
     pub(super) settled: bool,
+    /// The earlier run of the same task that it continues.
+    #[serde(default)]
+    pub(super) continues: Option<String>,
+    /// What became of the work in its work tree.
+    #[serde(default)]
+    pub(super) committed: Option<CommittedWork>,
 }
 
 impl RunRecord {
@@ -84,6 +92,8 @@ impl RunRecord {
             created: clock::now(),
             ended: None,
             settled: false,
+            continues: None,
+            committed: None,
         })
     }
 
@@ -99,6 +109,33 @@ impl RunRecord {
 
     pub(super) fn is_over(&self) -> bool {
         self.run.outcome().is_some()
+    }
+
+    /// The tree was looked at again, if it could be; returns what was known of it before and is of no use any more.
+    pub(super) fn take_tree(&mut self, tree: Option<u32>) -> Option<u32> {
+        tree?;
+        std::mem::replace(&mut self.tree, tree).filter(|before| Some(*before) != tree)
+    }
+
+    /// Records what helpers were told.
+    pub(super) fn note_helper_prompts(&mut self, act: Act, prompts: Vec<HelperPrompt>) {
+        self.prompts.extend(prompts.into_iter().map(|HelperPrompt { to, context, original }| PromptInfo {
+            attempt: act.attempt,
+            provider: to,
+            context: Some(Kind::Helper.as_str().to_owned()),
+            contextual: format!("{context}{original}"),
+            original,
+            proof: None,
+        }));
+    }
+
+    /// Whether a request is for the same task in the same place.
+    pub(super) fn is_same_task(&self, request: &RunRequest) -> bool {
+        let known = &self.request;
+        let same_text = known.prompt == request.prompt;
+        known.task == request.task
+            && known.cwd == request.cwd
+            && ((known.named && request.named) || same_text)
     }
 
     /// Records what an agent is told, once for each act.

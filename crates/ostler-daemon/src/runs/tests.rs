@@ -1,3 +1,4 @@
+use ostler_core::Wall;
 use ostler_core::breaker::{Evidence, Key, Limit, News, Side};
 use ostler_core::run::Policy;
 use ostler_protocol::OsText;
@@ -26,6 +27,10 @@ fn request(id: &str, dir: &std::path::Path) -> RunRequest {
         unattended: false,
         trust: false,
         batch: Some(("batch".into(), 1)),
+        named: true,
+        fresh: false,
+        shares_directory: false,
+        worktree: None,
     }
 }
 
@@ -132,4 +137,106 @@ async fn a_probe_of_both_breakers_is_the_only_one() {
     runs.forget_old().await.unwrap();
     let left = runs.breakers.providers().await.unwrap();
     assert_eq!(left.iter().map(|info| info.machine.as_deref()).collect::<Vec<_>>(), [None, Some("this")]);
+}
+
+/// A run that has ended so, as the store has it.
+async fn ended(runs: &Runs, id: &str, dir: &std::path::Path, passed: bool, at: u64) {
+    use ostler_core::run::{Act, Event};
+    let mut record = RunRecord::new(request(id, dir), &runs.home, &runs.owner).await.unwrap();
+    let act = |step| Act { attempt: 1, step };
+    let events = [
+        Event::Started { since: Wall(at) },
+        Event::ProviderChosen { act: act(1), provider: "a".into(), probe: None },
+        Event::AgentReady { agent: act(2) },
+        Event::PromptSubmitted { act: act(3), proof: "hook".into() },
+        Event::AgentStopped { agent: act(2), stop: ostler_core::run::Stop::Idle { asks: false } },
+        Event::TreeObserved { act: act(4), changes: None, words: None },
+        Event::ChecksFinished { act: act(5), passed, failures: vec![format!("{id} is wrong")] },
+        Event::Cancelled,
+    ];
+    for event in events {
+        let _ = record.run.handle(event, Wall(at));
+    }
+    assert!(record.is_over());
+    (record.created, record.ended, record.settled) = (Wall(at), Some(Wall(at)), true);
+    runs.shared_store.swap(Kind::Run, id, 0, &record.value()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_task_that_is_not_done_is_continued_however_long_ago_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = daemon(dir.path());
+    let runs = &daemon.services().runs;
+    let earlier = async |request: RunRequest| {
+        let earlier = runs.earlier(&request).await.unwrap();
+        earlier.map(|(run, earlier)| (run, earlier.attempts[0].errors[0].clone()))
+    };
+    assert_eq!(earlier(request("next", dir.path())).await, None);
+    ended(runs, "old", dir.path(), false, 1).await;
+    ended(runs, "newer", dir.path(), false, 2).await;
+    let found = Some(("newer".to_owned(), "newer is wrong".to_owned()));
+    assert_eq!(earlier(request("next", dir.path())).await, found);
+    // Only the same task in the same place.
+    let mut other = request("next", dir.path());
+    other.task = "other".into();
+    assert_eq!(earlier(other).await, None);
+    assert_eq!(earlier(request("next", &dir.path().join("home"))).await, None);
+    // One without a name is known by its text.
+    let mut unnamed = request("next", dir.path());
+    unnamed.named = false;
+    assert_eq!(earlier(unnamed.clone()).await, found);
+    unnamed.prompt = "Do something else.".into();
+    assert_eq!(earlier(unnamed).await, None);
+    // It outlives the runs that are kept.
+    for number in 0..KEPT {
+        let elsewhere = dir.path().join(number.to_string());
+        std::fs::create_dir(&elsewhere).unwrap();
+        ended(runs, &format!("r{number}"), &elsewhere, true, 3).await;
+    }
+    runs.forget_old().await.unwrap();
+    assert_eq!(earlier(request("next", dir.path())).await, found);
+    let left = runs.shared_store.list(Kind::Run).await.unwrap();
+    assert_eq!((left.len(), left.iter().any(|(id, _)| id == "old")), (KEPT + 1, false));
+    // Until it is done.
+    ended(runs, "done", dir.path(), true, 4).await;
+    assert_eq!(earlier(request("next", dir.path())).await, None);
+}
+
+#[tokio::test]
+async fn a_second_run_in_a_directory_is_refused_unless_the_user_insists() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = daemon(dir.path());
+    let runs = &daemon.services().runs;
+    let _place = runs.batch("batch", 1).keep();
+    runs.taken_up.send_replace(true);
+    runs.begin(request("one", dir.path())).await.unwrap();
+    // Those that take turns are no trouble.
+    runs.begin(request("next", dir.path())).await.unwrap();
+    let mut second = request("two", dir.path());
+    second.batch = None;
+    let refused = runs.begin(second.clone()).await.unwrap_err();
+    assert_eq!((refused.kind, refused.code), (ErrorKind::Conflict, Code::DirectoryTaken));
+    assert!(refused.message.contains(" works in "), "{}", refused.message);
+    assert!(runs.shared_store.get(Kind::Run, "two").await.unwrap().is_none(), "nothing is left of it");
+    second.shares_directory = true;
+    second.batch = Some(("other".into(), 1));
+    let _other = runs.batch("other", 1).keep();
+    runs.begin(second).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unknown_provider_is_told_and_a_breaker_that_others_closed_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let daemon = daemon(dir.path());
+    let runs = &daemon.services().runs;
+    let problem = crate::api::providers::reset(&runs.breakers, Some("nobody")).await.unwrap_err();
+    assert_eq!((problem.kind, problem.code), (ErrorKind::NotFound, Code::ProviderUnknown));
+    let record = RunRecord::new(request("one", dir.path()), &runs.home, &runs.owner).await.unwrap();
+    let limit = News::Failed { evidence: Evidence::LimitShown { limit: Limit::Quota }, until: None };
+    runs.breakers.report(&record, "a", limit, None).await;
+    assert!(!runs.breakers.can_choose(&record, crate::clock::now()).await);
+    // Another machine writes to the same store.
+    let others = ProviderBreakers::new(runs.home.clone(), runs.owner.clone(), runs.shared_store.clone());
+    assert_eq!(others.reset(Some("a")).await.unwrap(), 1);
+    assert!(runs.breakers.can_choose(&record, crate::clock::now()).await);
 }

@@ -58,6 +58,51 @@ fn every_field_is_read() {
 }
 
 #[test]
+fn other_names_of_the_fields_say_the_same() {
+    let json = r#"{"task_id": "a", "instructions": "x", "intent": "y", "acceptance_criteria": ["c"],
+        "retry_policy": {"max_retries": 2}, "options": {"enable_pre_context": true, "helper": "always"},
+        "budget": {"checks": 90}}"#;
+    let toml = "task_id = 'a'\ninstructions = 'x'\nintent = 'y'\nacceptance_criteria = ['c']\n\
+        retry_policy.max_retries = 2\noptions = { enable_pre_context = true, helper = 'always' }\nbudget.checks = '90s'\n";
+    for (file, text) in [("t.json", json), ("t.toml", toml)] {
+        let [task] = parse(file, text).unwrap().try_into().unwrap();
+        assert_eq!(
+            (task.id.as_str(), task.intent.as_deref(), &*task.criteria),
+            ("a", Some("y"), &["c".into()][..])
+        );
+        let policy = task.policy(&Policy::default());
+        assert_eq!((policy.max_attempts, policy.check_secs), (3, 90), "the first attempt is no retry");
+        assert!(policy.helper && policy.helper_always && policy.pre_context.enabled);
+    }
+    let table = [
+        ("retry_policy.max_retries = 0", Ok(1)),
+        ("retry.max_attempts = 2", Ok(2)),
+        ("retry.max_retries = 50", Err("50 retries; write 0 to 49")),
+        ("retry = { max_attempts = 2, max_retries = 1 }", Err("the same in two ways")),
+        ("retry.max = 2", Err("unknown field `max`")),
+        ("options.helper = 'sometimes'", Err("expected one of `never`, `loop`, `always`")),
+        ("task_id = 'b'", Err("duplicate field")),
+    ];
+    for (line, expected) in table {
+        let read = parse("t.toml", &format!("id = 'a'\ninstructions = 'x'\n{line}\n"));
+        match (read, expected) {
+            (Ok(tasks), Ok(attempts)) => assert_eq!(tasks[0].retry.max_attempts, attempts, "{line}"),
+            (Err(error), Err(text)) => assert!(error.to_string().contains(text), "{line}: {error}"),
+            (read, _) => panic!("{line}: {read:?}"),
+        }
+    }
+    let twins =
+        parse("t.json", r#"[{"task_id": "a", "instructions": "x"}, {"task_id": "a", "instructions": "y"}]"#);
+    assert!(
+        twins
+            .unwrap_err()
+            .to_string()
+            .starts_with("t.json:1: [1].id: \"a\" is the id of another task in line 1")
+    );
+    assert!(Check::shell(" \t").unwrap_err().to_string().contains("an empty check always succeeds"));
+}
+
+#[test]
 fn a_file_may_be_one_task_or_an_array() {
     let one = parse("t.toml", "id = 'a'\ninstructions = 'x'\n").unwrap();
     let table = [
@@ -129,7 +174,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_to_do() {
     let unknown = parse("t.toml", "id = 'a'\ninstructions = 'x'\nchecs = []\n").unwrap_err();
     assert_eq!((unknown.line, unknown.field.as_deref()), (Some(3), Some("checs")));
     assert!(
-        unknown.reason.starts_with("unknown field `checs`, expected one of `id`, `instructions`"),
+        unknown.reason.starts_with("unknown field `checs`, expected one of `id`, `task_id`, `instructions`"),
         "{unknown}"
     );
     assert!(unknown.reason.ends_with("correct its name or remove it"), "{unknown}");

@@ -32,18 +32,31 @@ pub(crate) struct Run {
     /// How often it is tried; what a helper finds of a failure that repeats earns one attempt more [default: 3]
     #[arg(long, value_name = "N")]
     pub(crate) max_attempts: Option<u32>,
-    /// Give up after this many seconds
+    /// Give up after this many seconds; checks that are running then are ended
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub(crate) max_time: Option<f64>,
+    /// How long the checks of an attempt may take together, in seconds; `budget.checks` in a task file and
+    /// `runs.check_seconds` in config.toml say it as well [default: 3600]
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub(crate) check_time: Option<f64>,
     /// Give up after this many tokens
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
     /// Where the work is done [default: here]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Do each task in a git work tree of its own
+    /// Do each task in a git work tree of its own, on a branch of its own; `ostler worktrees` lists and removes them
     #[arg(long)]
     pub(crate) worktree: bool,
+    /// Leave the work in the work tree as it is: do not commit it on its branch when the run ends
+    #[arg(long)]
+    pub(crate) no_commit: bool,
+    /// Let this run work where another one works: what changes there counts as the work of both
+    #[arg(long)]
+    pub(crate) share_directory: bool,
+    /// Begin afresh: tell agents nothing of earlier runs of the task that did not get it done
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// How many tasks go on at a time
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) parallel: u32,
@@ -66,10 +79,11 @@ pub(crate) struct Run {
     /// The template of the prompt (minijinja)
     #[arg(long, value_name = "FILE")]
     pub(crate) template: Option<PathBuf>,
-    /// Tell agents nothing of those who tried before them
+    /// Tell agents nothing of those who tried before them, whatever the task file says
     #[arg(long)]
     pub(crate) no_pre_context: bool,
-    /// How long an agent may wait for a person before the run gives up, in seconds
+    /// How long an agent may wait for a person before the run is reported as blocked, in seconds; it goes on when
+    /// somebody answers after that
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub(crate) blocked: Option<f64>,
     /// How long an agent may go on trying again while its provider fails, in seconds; 0 leaves it to the agent
@@ -102,6 +116,27 @@ pub(crate) enum Runs {
     Wait(OneRun),
     /// End a run and its agent
     Cancel(OneRun),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Worktrees {
+    /// List them: branch, commits, what is not committed
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove work trees; a branch with commits on it stays
+    Remove {
+        /// Which, by name, branch or path
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Remove what is not committed, too: it is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove those whose work is committed and merged, and forget those that are gone
+    Prune,
 }
 
 #[derive(Debug, Args)]

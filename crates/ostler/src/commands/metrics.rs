@@ -82,6 +82,10 @@ fn exposition(metrics: &Metrics) -> String {
     let (name, help) =
         ("ostler_context_injection_count", "Prompts of runs with context before them, by its kind");
     add(name, "counter", help, "type", &injections);
+    // The same by the names of those who wrote down first what should be counted.
+    let count = |kind: Kind| (kind.metric().to_owned(), injections.get(kind.as_str()).copied().unwrap_or(0));
+    let by_metric = Kind::ALL.map(count).into();
+    add("context_injection_count", "counter", help, "type", &by_metric);
     add("ostler_runs_ended_total", "counter", "Ended runs by outcome", "outcome", &metrics.runs);
     text
 }

@@ -27,6 +27,7 @@ mod status;
 mod stop;
 mod view;
 mod wait;
+mod worktrees;
 mod wrap;
 
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Runs { command } => run::runs(&command),
+        Command::Worktrees { command } => worktrees::run(&command),
         Command::Providers(args) => providers::run(&args),
         Command::Start(args) => start::run(args),
         Command::Resume(args) => resume::run(&args),

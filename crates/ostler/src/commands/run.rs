@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, CommandError> {
         .iter()
         .map(|task| request(args, task, &template, &cwd, batch.clone()))
         .collect::<Result<_, _>>()?;
+    apart(&requests)?;
     use_store(args)?;
     let runs: Vec<RunInfo> = requests.iter().map(begin).collect::<Result<_, _>>()?;
     if args.detach {
@@ -105,12 +106,31 @@ fn verdict(runs: &[RunInfo]) -> Result<ExitCode, CommandError> {
         Some(outcome @ Outcome::Blocked { .. }) => {
             let session = run.session.clone().unwrap_or_default();
             Err(CommandError::new(Kind::Blocked, outcome.to_string()).hint(format!(
-                "ostler attach {session}; or allow it beforehand: --trust, --unattended, [policy] in config.toml"
+                "ostler attach {session}; the run goes on when you have answered: ostler runs wait {}; or allow it \
+                 beforehand: --trust, --unattended, [policy] in config.toml",
+                run.id
             )))
         }
         Some(_) => Err(CommandError::new(Kind::Failed, format!("{}: {}", run.task, run.summary))
             .hint(format!("ostler runs show {} tells all", run.id))),
     }
+}
+
+/// Makes sure that tasks which go on at a time do not work in one directory, before the first of them begins.
+fn apart(requests: &[RunRequest]) -> Result<(), CommandError> {
+    let places: Vec<PathBuf> =
+        requests.iter().map(|request| PathBuf::from(std::ffi::OsString::from(request.cwd.clone()))).collect();
+    let share = |(index, place): (usize, &PathBuf)| {
+        places[..index].iter().any(|other| place.starts_with(other) || other.starts_with(place))
+    };
+    let at_a_time = requests.iter().any(|request| matches!(request.batch, Some((_, 2..))));
+    let allowed = requests.iter().all(|request| request.shares_directory);
+    if at_a_time && !allowed && places.iter().enumerate().any(share) {
+        let reason = "several tasks would work in one directory at a time";
+        return Err(CommandError::new(Kind::Usage, reason)
+            .hint("give each a work tree of its own (--worktree), leave out --parallel, or insist with --share-directory"));
+    }
+    Ok(())
 }
 
 fn begin(request: &RunRequest) -> Result<RunInfo, CommandError> {
@@ -129,18 +149,21 @@ fn request(
 ) -> Result<RunRequest, CommandError> {
     let cwd = task.cwd.as_ref().map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
     let id = client::fresh_id();
-    let cwd = if args.worktree || task.worktree { tasks::worktree(&cwd, task, &id)? } else { cwd };
     let settings = tasks::policy(args)?;
     let mut policy = task.policy(&settings);
-    if let Some(attempts) = args.max_attempts {
-        policy.max_attempts = attempts;
-    }
+    tasks::insist(args, &mut policy);
     let agents = if task.agents.is_empty() { args.agent.clone() } else { task.agents.clone() };
     let agents = if agents.is_empty() {
         super::agents::for_run(&cwd)?
     } else {
         super::agents::exist(&cwd, &agents)?;
         agents
+    };
+    let (cwd, worktree) = if args.worktree || task.worktree {
+        let (dir, tree) = tasks::worktree(&cwd, task, &id, tasks::commits(args)?)?;
+        (dir, Some(tree))
+    } else {
+        (cwd, None)
     };
     let prompt = template
         .render(task, &cwd.display().to_string())
@@ -163,6 +186,10 @@ fn request(
         unattended: args.unattended,
         trust: args.trust,
         batch,
+        named: args.task.is_some(),
+        fresh: args.fresh,
+        shares_directory: args.share_directory,
+        worktree,
     })
 }
 

@@ -79,14 +79,12 @@ fn criteria_are_not_verified_beyond_the_budgets_and_the_checks_still_count() {
         Some(HelperRecord::Failed { reason }) => reason.clone(),
         other => panic!("{other:?}"),
     };
-    let late = Play::new(Policy { time_secs: 60, ..policy() }).go(&FIRST).go(&[Passing(60), Passes]);
     let slow = Play::new(Policy { time_secs: 60, ..policy() }).go(&FIRST).go(&[Passes]);
     assert_eq!(slow.run.deadline(), Some(Wall(60_000)));
     let slow = slow.go(&[Passing(60)]);
     let spent = Play::new(Policy { tokens: 9, ..policy() }).go(&FIRST).go(&[Spends(9), Passes]);
     let alone = Play::new(Policy { helper: false, ..policy() }).go(&FIRST).go(&[Passes]);
     let table = [
-        (late, "the time of the run is up"),
         (slow, "the time of the run is up"),
         (spent, "the tokens of the run are spent"),
         (alone, "no helper may be asked"),
@@ -104,4 +102,34 @@ fn criteria_are_not_verified_beyond_the_budgets_and_the_checks_still_count() {
     let play = Play::new(Policy { has_checks: false, ..policy() }).go(&asks);
     assert!(!play.said.contains(&"ask helper".to_owned()));
     assert_eq!(with_criteria(true).go(&[Cancels]).run.attempts()[0].status, Status::Abandoned);
+}
+
+#[test]
+fn a_helper_looks_at_every_failure_where_the_task_wants_it() {
+    let policy = || Policy { helper_always: true, ..Policy::default() };
+    let first = [Chosen("a"), Ready, Submitted, IDLE, TreeAndWords(&["x"], "I did it."), Fails("E")];
+    let play = Play::new(policy()).go(&first);
+    assert_eq!(play.said.last().unwrap(), "ask helper");
+    let Some(Action::AskHelper { context: Some(context), attempt, .. }) = play.actions.last() else {
+        panic!()
+    };
+    assert!(
+        context.text.contains("Attempt #1 (0 previous retries) - validation failed\n"),
+        "{}",
+        context.text
+    );
+    assert_eq!((attempt.failures[0].as_str(), attempt.response.as_deref()), ("E", Some("I did it.")));
+    assert_eq!(attempt.files, ["x"]);
+    for (answer, told) in [(Helps("F"), "- F\n- E\n"), (NoHelp, "- E\n"), (Passing(1_800), "- E\n")] {
+        let play = Play::new(policy()).go(&first).go(&[answer]);
+        let Some(Action::Deliver { context: Some(context), .. }) = play.actions.last() else { panic!() };
+        assert!(context.text.contains(&format!("failures:\n{told}")), "{}", context.text);
+    }
+    // Not where there is no attempt that could use it, nor where no helper may be asked.
+    let none = [Policy { max_attempts: 1, ..policy() }, Policy { helper: false, ..policy() }];
+    assert!(
+        none.into_iter().all(|policy| !Play::new(policy).go(&first).said.contains(&"ask helper".to_owned()))
+    );
+    let late = Play::new(Policy { time_secs: 60, ..policy() }).go(&first).go(&[Passing(60)]);
+    assert_eq!(late.why(), Some(GiveUp::Time));
 }

@@ -76,7 +76,7 @@ impl World {
         let mut flag = || self.dice.one_in(2);
         let (has_checks, helper, fresh_agent, stop_unchanged, bounded) =
             (!flag() || !flag(), flag(), flag(), flag(), flag());
-        let has_criteria = flag();
+        let (has_criteria, helper_always) = (flag(), flag());
         Policy {
             max_attempts: 1 + u32::try_from(self.dice.roll(7)).unwrap(),
             max_iterations: 1 + u32::try_from(self.dice.roll(60)).unwrap(),
@@ -86,6 +86,7 @@ impl World {
             has_checks,
             has_criteria,
             helper,
+            helper_always,
             helper_attempts: u32::try_from(self.dice.roll(3)).unwrap(),
             fresh_agent,
             stop_unchanged,
@@ -178,7 +179,8 @@ impl World {
                 let created = if self.dice.one_in(3) { vec![] } else { vec![format!("f{}", act.step)] };
                 let changes =
                     Some(Changes { created, ..Changes::default() }).filter(|_| !self.dice.one_in(8));
-                if self.dice.one_in(20) { vec![] } else { vec![Event::TreeObserved { act, changes }] }
+                let words = Some("I did it.".to_owned()).filter(|_| self.dice.one_in(2));
+                if self.dice.one_in(20) { vec![] } else { vec![Event::TreeObserved { act, changes, words }] }
             }
             Action::RunChecks { .. } => {
                 let passed = self.dice.one_in(4);
@@ -231,6 +233,19 @@ impl World {
         std::iter::once(spent).chain(stops).collect()
     }
 
+    /// Somebody comes to the agent of a run that was reported as blocked.
+    fn visit(&mut self, run: &Run) -> Vec<Event> {
+        let Some((agent, _)) = run.agent() else { return Vec::new() };
+        if self.dice.one_in(4) {
+            return vec![Event::AgentStopped { agent, stop: self.exit(agent.step) }];
+        }
+        let next = match run.phase() {
+            Phase::Parked { stage: Stage::Starting, .. } => Event::AgentReady { agent },
+            _ => Event::AgentStopped { agent, stop: Stop::Idle { asks: self.dice.one_in(4) } },
+        };
+        vec![Event::AgentResumed { agent }, next]
+    }
+
     fn exit(&mut self, agent: u32) -> Stop {
         self.alive.remove(&agent);
         match self.dice.roll(5) {
@@ -245,7 +260,13 @@ impl World {
     /// What a shell finds out about an agent that it takes over.
     fn taken_over(&self, run: &Run) -> Vec<Event> {
         let working = matches!(run.phase(), Phase::Agent { stage: Stage::Working, .. });
-        if working { self.done.get(&run.act().step).cloned().unwrap_or_default() } else { Vec::new() }
+        let Some((agent, _)) = run.agent().filter(|_| working) else { return Vec::new() };
+        let mut events = self.done.get(&run.act().step).cloned().unwrap_or_default();
+        if !events.iter().any(|event| matches!(event, Event::AgentStopped { .. })) {
+            // A person came to it, and it is at rest.
+            events.push(Event::AgentStopped { agent, stop: Stop::Idle { asks: false } });
+        }
+        events
     }
 }
 
@@ -256,7 +277,7 @@ fn play(seed: u64, dies: Option<u64>) -> (Run, World) {
     let policy = world.policy();
     let cancels = death.one_in(20).then(|| death.roll(60));
     let mut run = Run::new("do it", policy);
-    let mut queue = VecDeque::from([Event::Started]);
+    let mut queue = VecDeque::from([Event::Started { since: world.now }]);
     let (mut started, mut deaths) = (false, 0);
     for count in 0u64.. {
         assert!(
@@ -269,6 +290,11 @@ fn play(seed: u64, dies: Option<u64>) -> (Run, World) {
         }
         let event = match queue.pop_front() {
             Some(event) => event,
+            None if run.is_parked() && world.dice.one_in(2) => {
+                world.now = world.now.plus(Duration::from_hours(world.dice.roll(100)));
+                queue.extend(world.visit(&run));
+                continue;
+            }
             None if run.outcome().is_some() => break,
             None => {
                 let Some(deadline) = run.deadline() else {
@@ -279,8 +305,8 @@ fn play(seed: u64, dies: Option<u64>) -> (Run, World) {
             }
         };
         world.now = world.now.plus(Duration::from_millis(world.dice.roll(30_000)));
-        started |= event == Event::Started;
-        let was_over = run.outcome().is_some();
+        started |= matches!(event, Event::Started { .. });
+        let was_over = run.is_final();
         let mut actions = run.handle(event, world.now);
         assert!(!was_over || actions.is_empty(), "seed {seed}: it acts after its end");
         check_step(seed, &run);

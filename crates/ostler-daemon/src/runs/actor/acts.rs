@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ostler_core::run::{Act, AgentId, Changes, Context, Event};
+use ostler_core::run::{Act, AgentId, AttemptNotes, Changes, Context, Event};
 use ostler_core::stop_watch::Listener;
 use ostler_core::{Proof, SessionName, State, Wall};
 use ostler_protocol::{MessageInfo, OsText, SendTerms, StartRequest, StartupRequest};
@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::super::helper::{self, Question};
-use super::super::record::{environment, look_again, short};
+use super::super::last_words::last_words;
+use super::super::record::{environment, exclude, look, look_again, short};
 use super::super::watch_agent::watch_agent;
 use super::super::{checks, ended_agent};
 use super::{GRACE_MS, RunActor, TaskResult, WatchedAgent};
@@ -94,7 +95,8 @@ impl RunActor {
     /// After a restart: an agent that is not there has ended meanwhile.
     pub(super) async fn look_for_agent(&mut self) {
         let Some((agent, _)) = self.record.run.agent() else { return };
-        if !self.record.run.is_starting() && !self.agents.contains_key(&agent) {
+        let is_awaited = self.record.run.is_starting() && !self.record.run.is_parked();
+        if !is_awaited && !self.agents.contains_key(&agent) {
             let stop = ended_agent::stop(&self.runs.store, &self.record.session_id(agent)).await;
             self.handle(Event::AgentStopped { agent, stop }).await;
         }
@@ -188,6 +190,9 @@ impl RunActor {
     pub(super) fn observe(&mut self, act: Act) {
         let (home, sender, cwd) = (self.runs.home.clone(), self.results.clone(), self.record.cwd());
         let (id, before) = (self.record.request.id.clone(), self.record.tree);
+        let (sessions, store) = (self.runs.sessions.clone(), self.runs.store.clone());
+        let asked = self.record.run.last_agent();
+        let asked = asked.map(|(agent, stop)| (self.record.session_id(agent), stop));
         let stops = std::mem::take(&mut self.stops);
         self.works.spawn(async move {
             settled(stops).await;
@@ -198,7 +203,11 @@ impl RunActor {
                 deleted: changes.deleted,
                 more: 0,
             });
-            let _ = sender.send(TaskResult::Observed { act, changes, tree }).await;
+            let words = match asked {
+                Some((session, stop)) => last_words(&sessions, &store, session, stop).await,
+                None => None,
+            };
+            let _ = sender.send(TaskResult::Observed { act, changes, words, tree }).await;
         });
     }
 
@@ -208,14 +217,21 @@ impl RunActor {
         let wanted = request.checks.clone();
         let env = environment(&self.runs.home, &request.id);
         let limit = Duration::from_secs(request.policy.check_secs);
-        let mark = request.id.clone();
+        let (home, mark) = (self.runs.home.clone(), request.id.clone());
         self.works.spawn(async move {
             let results = checks::run(&wanted, act.attempt, &cwd, &env, limit, &mark).await;
-            let _ = sender.send(TaskResult::Checked { act, results }).await;
+            let tree = look(&home, &mark, &cwd, &exclude(&home, &cwd), act.step).await;
+            let _ = sender.send(TaskResult::Checked { act, results, tree }).await;
         });
     }
 
-    pub(super) fn ask_helper(&mut self, act: Act, context: Option<Context>, prompt: String) {
+    pub(super) fn ask_helper(
+        &mut self,
+        act: Act,
+        context: Option<Context>,
+        prompt: String,
+        attempt: AttemptNotes,
+    ) {
         let (helpers, sender, cwd) = (self.runs.helpers.clone(), self.results.clone(), self.record.cwd());
         let request = &self.record.request;
         let question = Question {
@@ -224,15 +240,14 @@ impl RunActor {
             context: context.map(|context| context.text).unwrap_or_default(),
             task: prompt,
             criteria: request.criteria.clone(),
+            attempt,
             env: environment(&self.runs.home, &request.id),
             limit: Duration::from_secs(request.policy.helper_secs),
         };
         self.works.spawn(async move {
-            let event = match helper::ask(&helpers, &cwd, question).await {
-                Ok(answer) => Event::HelperAnswered { act, answer },
-                Err(reason) => Event::HelperFailed { act, reason },
-            };
-            let _ = sender.send(TaskResult::Event(event)).await;
+            let mut prompts = Vec::new();
+            let answer = helper::ask(&helpers, &cwd, question, &mut prompts).await;
+            let _ = sender.send(TaskResult::Helped { act, answer, prompts }).await;
         });
     }
 

@@ -8,9 +8,11 @@ use std::time::Duration;
 use ostler_agents::choice::Standing;
 use ostler_agents::{Agent, HeadlessCall};
 use ostler_core::breaker::{Key, News, Probes};
+use ostler_core::run::AttemptNotes;
+use serde::Deserialize;
 
 use super::super::breakers::ProviderBreakers;
-use super::{Helpers, Question};
+use super::{HelperPrompt, Helpers, Question};
 use crate::errand::{self, Errand};
 use crate::{choice, clock, presets};
 
@@ -23,17 +25,34 @@ const MAX_WORDS: usize = 100;
 pub(super) struct Proposal {
     /// Who.
     pub(super) by: String,
-    pub(super) commands: Vec<Vec<OsString>>,
+    pub(super) commands: Vec<Proposed>,
     /// Who came before and could not be asked, and why.
     pub(super) skipped: Vec<String>,
 }
 
-/// Asks one agent after the other, in `tree`, until one proposes commands.
+/// A command that somebody proposes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Proposed {
+    pub(super) words: Vec<OsString>,
+    /// The number of the criterion that it verifies, if it says so.
+    pub(super) criterion: Option<u32>,
+}
+
+/// A command as it stands in an answer.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Words(Vec<String>),
+    Numbered { criterion: u32, command: Vec<String> },
+}
+
+/// Asks one agent after the other, in `tree`, until one proposes commands. Adds what was asked to `prompts`.
 pub(super) async fn propose(
     helpers: &Helpers,
     tree: &Path,
     cwd: &Path,
     question: &Question,
+    prompts: &mut Vec<HelperPrompt>,
 ) -> Result<Proposal, String> {
     let registry = presets::load(&helpers.home, cwd).registry;
     let can_be_asked =
@@ -45,14 +64,22 @@ pub(super) async fn propose(
             return Err("no agent of this run can be asked without a terminal; name one with --helper".into());
         }
     };
-    let (prompt, deadline) = (prompt(question), clock::steady().plus(question.limit));
+    let (original, deadline) = (prompt(question), clock::steady().plus(question.limit));
+    let prompt = format!("{}{original}", question.context);
     let mut skipped = Vec::new();
     for (name, left) in names.iter().zip((1..=names.len()).rev()) {
         // One that hangs leaves time for the others.
         let share = u32::try_from(left).unwrap_or(u32::MAX);
         let limit = deadline.since(clock::steady()) / share;
         let asked = match registry.get(name) {
-            Some(agent) => put(helpers, agent, &prompt, (tree, cwd), question, limit).await,
+            Some(agent) => {
+                let asked = put(helpers, agent, &prompt, (tree, cwd), question, limit).await;
+                asked.and_then(|answer| {
+                    let (context, original) = (question.context.clone(), original.clone());
+                    prompts.push(HelperPrompt { to: name.clone(), context, original });
+                    answer
+                })
+            }
             None => Err("no agent is called that".to_owned()),
         };
         match asked {
@@ -63,7 +90,8 @@ pub(super) async fn propose(
     Err(skipped.join("; "))
 }
 
-/// Asks one agent, if it can be asked: in a copy of the tree, with the programs that the run's agents have.
+/// Asks one agent, if it can be asked: in a copy of the tree, with the programs that the run's agents have. The outer
+/// error is why it was not asked.
 async fn put(
     helpers: &Helpers,
     agent: &Agent,
@@ -71,7 +99,7 @@ async fn put(
     (tree, cwd): (&Path, &Path),
     question: &Question,
     limit: Duration,
-) -> Result<Vec<Vec<OsString>>, String> {
+) -> Result<Result<Vec<Proposed>, String>, String> {
     let call = HeadlessCall::new(&agent.preset, prompt).ok_or("it cannot be asked without a terminal")?;
     let env: Vec<(OsString, OsString)> =
         question.env.iter().map(|(name, value)| (name.clone().into(), value.clone().into())).collect();
@@ -103,7 +131,7 @@ async fn put(
         let news = if answer.is_ok() { News::Succeeded { began } } else { News::Nothing };
         helpers.breakers.report_of(&key, news, probes).await;
     }
-    answer
+    Ok(answer)
 }
 
 /// Whether the provider can be used, and whether that is a probe.
@@ -120,22 +148,44 @@ async fn admitted(breakers: &ProviderBreakers, key: &Key) -> Result<Option<Probe
     }
 }
 
+/// What a helper is asked, without the block before it.
 fn prompt(question: &Question) -> String {
-    let criteria = match question.criteria.as_slice() {
-        [] => String::new(),
-        criteria => format!("\nCriteria:\n- {}\n", criteria.join("\n- ")),
+    let AttemptNotes { failures, response, files } = &question.attempt;
+    let files =
+        if files.is_empty() { String::new() } else { format!("\nFiles:\n- {}\n", files.join("\n- ")) };
+    let response = response.as_ref().map_or_else(String::new, |said| {
+        // It stands between lines of its own, and proves nothing.
+        format!("\nWhat the agent said of it, which may be wrong:\n<<<\n{said}\n>>>\n")
+    });
+    let which = match (question.criteria.is_empty(), failures.is_empty()) {
+        (false, _) => "every criterion",
+        (true, false) => "everything that failed",
+        (true, true) => "all that it asks for",
     };
     format!(
-        "{}Task:\n{}\n{criteria}\nSomebody else has worked at this task here. Propose commands that verify whether \
-         it is done right, and every criterion with it. Do not change any file. Answer with nothing but a JSON array \
-         of at most {MAX_COMMANDS} commands; each command is an array of words, the program first. No shell interprets \
-         them, there is no network, and each must end with status 0 if and only if what it verifies is right.\n",
-        question.context, question.task
+        "Task:\n{}\n{}{}{files}{response}\nSomebody else has worked at this task here. Propose commands that verify \
+         whether it is done right, and {which} with it. Do not change any file. Answer with nothing but a JSON array \
+         of at most {MAX_COMMANDS} commands; each command is an array of words, the program first, or \
+         {{\"criterion\": NUMBER, \"command\": [WORDS]}} for one that verifies a criterion. No shell interprets them, \
+         there is no network, and each must end with status 0 if and only if what it verifies is right: one that also \
+         succeeds in an empty directory proves nothing.\n",
+        question.task,
+        numbered("Criteria", &question.criteria),
+        numbered("What failed", failures),
     )
 }
 
+/// A list with numbers, if there is anything in it.
+fn numbered(title: &str, items: &[String]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let lines = (1..).zip(items).map(|(number, item)| format!("{number}. {item}\n"));
+    format!("\n{title}:\n{}", lines.collect::<String>())
+}
+
 /// The commands that an agent proposes, or why there are none.
-fn commands(agent: &Agent, outcome: &errand::Outcome) -> Result<Vec<Vec<OsString>>, String> {
+fn commands(agent: &Agent, outcome: &errand::Outcome) -> Result<Vec<Proposed>, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let Some(trouble) = &outcome.trouble else { return read(agent, &text(&outcome.output)) };
     // What was said before it was cut off may be all that is needed.
@@ -149,21 +199,28 @@ fn commands(agent: &Agent, outcome: &errand::Outcome) -> Result<Vec<Vec<OsString
     Err(format!("{trouble}{said}"))
 }
 
-/// The commands in an answer: a JSON array of arrays of words, perhaps with other words around it.
-fn read(agent: &Agent, output: &str) -> Result<Vec<Vec<OsString>>, String> {
+/// The commands in an answer: a JSON array of commands, perhaps with other words around it.
+fn read(agent: &Agent, output: &str) -> Result<Vec<Proposed>, String> {
     let headless = agent.preset.headless.clone().unwrap_or_default();
     let answer = headless.answer_in(output)?;
     let found = answer.match_indices('[').find_map(|(begin, _)| {
-        let mut values = serde_json::Deserializer::from_str(&answer[begin..]).into_iter::<Vec<Vec<String>>>();
+        let mut values = serde_json::Deserializer::from_str(&answer[begin..]).into_iter::<Vec<Written>>();
         values.next()?.ok()
     });
     let commands = found.ok_or("its answer has no JSON array of commands")?;
-    let usable = |words: &Vec<String>| !words.is_empty() && words.len() <= MAX_WORDS;
-    let commands: Vec<Vec<OsString>> = commands
+    let usable = |proposed: &Proposed| !proposed.words.is_empty() && proposed.words.len() <= MAX_WORDS;
+    let commands: Vec<Proposed> = commands
         .into_iter()
+        .map(|written| match written {
+            Written::Words(words) => (words, None),
+            Written::Numbered { criterion, command } => (command, Some(criterion)),
+        })
+        .map(|(words, criterion)| Proposed {
+            words: words.into_iter().map(OsString::from).collect(),
+            criterion,
+        })
         .filter(usable)
         .take(MAX_COMMANDS)
-        .map(|words| words.into_iter().map(OsString::from).collect())
         .collect();
     if commands.is_empty() { Err("it proposed no command".into()) } else { Ok(commands) }
 }
@@ -180,5 +237,41 @@ mod tests {
         assert_eq!(read("Here you are:\n```json\n[[\"true\"]]\n```"), Ok(1));
         assert!(read("[]").is_err() && read("rm -rf /").is_err() && read(r#"["rm -rf /"]"#).is_err());
         assert!(read("[[]]").is_err());
+    }
+
+    #[test]
+    fn a_command_may_name_its_criterion() {
+        let answer = r#"[{"criterion": 2, "command": ["grep", "x", "a"]}, ["true"]]"#;
+        let proposed = |words: &[&str], criterion| Proposed {
+            words: words.iter().map(OsString::from).collect(),
+            criterion,
+        };
+        let expected = vec![proposed(&["grep", "x", "a"], Some(2)), proposed(&["true"], None)];
+        assert_eq!(read(&Agent::default(), answer), Ok(expected));
+    }
+
+    #[test]
+    fn a_helper_is_told_the_task_what_failed_and_what_was_said() {
+        let mut question = Question {
+            named: None,
+            agents: Vec::new(),
+            context: "BLOCK\n\n".into(),
+            task: "Do it.".into(),
+            criteria: vec!["a is b".into(), "c is d".into()],
+            attempt: AttemptNotes {
+                failures: vec!["E".into()],
+                response: Some("I did it.".into()),
+                files: vec!["x.rs".into()],
+            },
+            env: Vec::new(),
+            limit: Duration::ZERO,
+        };
+        let told = prompt(&question);
+        let head = "Task:\nDo it.\n\nCriteria:\n1. a is b\n2. c is d\n\nWhat failed:\n1. E\n\nFiles:\n- x.rs\n\n\
+                    What the agent said of it, which may be wrong:\n<<<\nI did it.\n>>>\n\nSomebody else";
+        assert!(told.starts_with(head) && told.contains("and every criterion with it"), "{told}");
+        question.criteria.clear();
+        question.attempt = AttemptNotes::default();
+        assert!(prompt(&question).starts_with("Task:\nDo it.\n\nSomebody else"));
     }
 }

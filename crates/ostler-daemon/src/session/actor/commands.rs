@@ -46,6 +46,9 @@ impl Actor {
                 drop(reply.send(explain::explanation(&self.session, self.info(), clock::steady())));
             }
             Command::AgentStatus(reply) => drop(reply.send(self.session.agent_status())),
+            Command::LastWords(reply) => {
+                drop(reply.send(self.session.summary().last_words().map(str::to_owned)));
+            }
             Command::Look(reply) => {
                 let look = Look {
                     info: self.info(),

@@ -94,6 +94,7 @@ const FLEETING: [&str; 3] = ["choosing", "observing", "delivering"];
 struct Told {
     state: String,
     lines: usize,
+    trouble: bool,
 }
 
 impl Told {
@@ -103,6 +104,12 @@ impl Told {
             tell(line);
         }
         self.lines = lines.len();
+        match (&run.trouble, self.trouble) {
+            (Some(trouble), false) => tell(&format!("  the shared store does not answer: {trouble}")),
+            (None, true) => tell("  the shared store answers again"),
+            _ => {}
+        }
+        self.trouble = run.trouble.is_some();
         if self.state != run.state && !run.is_over() {
             self.state.clone_from(&run.state);
             if !FLEETING.contains(&run.state.as_str()) {

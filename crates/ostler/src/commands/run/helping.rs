@@ -40,6 +40,9 @@ pub(super) fn tell(run: &RunInfo, text: &mut String) {
 
 /// Whose commands they were, which of them were not run, and who was not asked.
 fn asked(answer: &HelperAnswer, text: &mut String) {
+    for command in &answer.void {
+        let _ = writeln!(text, "    proves nothing: {command}");
+    }
     for command in &answer.refused {
         let _ = writeln!(text, "    not run: {command}");
     }

@@ -1,5 +1,6 @@
 //! What has happened in a run, for people who watch.
 
+use ostler_core::pre_context::Kind;
 use ostler_core::run::{Stop, Turn};
 use ostler_protocol::{CheckInfo, PromptInfo, RunInfo};
 
@@ -7,7 +8,10 @@ use ostler_protocol::{CheckInfo, PromptInfo, RunInfo};
 pub(super) fn lines(run: &RunInfo) -> Vec<String> {
     let mut lines = Vec::new();
     for attempt in &run.attempts {
-        let mut prompts = run.prompts.iter().filter(|prompt| prompt.attempt == attempt.number).peekable();
+        let own = run.prompts.iter().filter(|prompt| prompt.attempt == attempt.number);
+        // What helpers were told stands behind the checks.
+        let is_helpers = |prompt: &PromptInfo| prompt.context.as_deref() == Some(Kind::Helper.as_str());
+        let mut prompts = own.filter(|prompt| !is_helpers(prompt)).peekable();
         for turn in &attempt.turns {
             if let Some(prompt) = prompts.next_if(|prompt| prompt.provider == turn.provider) {
                 told(prompt, &mut lines);
@@ -34,7 +38,8 @@ fn told(prompt: &PromptInfo, lines: &mut Vec<String>) {
 fn stopped(turn: &Turn) -> String {
     let reason = turn.reason.as_deref().unwrap_or("it ended");
     match turn.stop {
-        Some(Stop::Idle { .. }) => format!("  {} is idle again", turn.provider),
+        Some(Stop::Idle { asks: true }) => format!("  {} asks something", turn.provider),
+        Some(Stop::Idle { asks: false }) => format!("  {} is idle again", turn.provider),
         _ => format!("  {} stopped: {reason}", turn.provider),
     }
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ostler_core::run::Policy;
+use ostler_protocol::RunWorkTree;
 use ostler_tasks::{Check, PromptTemplate, Task, TaskId};
 
 use crate::cli::Run;
@@ -30,7 +31,8 @@ pub(super) fn read(args: &Run) -> Result<Vec<Task>, CommandError> {
         }
         vec![Task::new(id_of(text)?, text)]
     };
-    let checks: Vec<Check> = args.check.iter().map(|line| Check::Shell(line.clone())).collect();
+    let checks: Vec<Check> =
+        args.check.iter().map(|line| Check::shell(line)).collect::<Result<_, _>>().map_err(usage)?;
     for task in &mut tasks {
         task.checks.extend(checks.iter().cloned());
     }
@@ -68,9 +70,7 @@ pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
     }
     policy.pre_context =
         settings.pre_context.with_environment(|name| std::env::var(name).ok()).map_err(usage)?;
-    if args.no_pre_context {
-        policy.pre_context.enabled = false;
-    }
+    policy.check_secs = settings.runs.check_seconds.get();
     if let Some(time) = args.max_time {
         policy.time_secs = whole(time);
     }
@@ -86,6 +86,19 @@ pub(super) fn policy(args: &Run) -> Result<Policy, CommandError> {
     Ok(policy)
 }
 
+/// What the command line says of all tasks, whatever their file says.
+pub(super) fn insist(args: &Run, policy: &mut Policy) {
+    if let Some(attempts) = args.max_attempts {
+        policy.max_attempts = attempts;
+    }
+    if let Some(time) = args.check_time {
+        policy.check_secs = whole(time);
+    }
+    if args.no_pre_context {
+        policy.pre_context.enabled = false;
+    }
+}
+
 fn whole(seconds: f64) -> u64 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -96,19 +109,50 @@ fn whole(seconds: f64) -> u64 {
     whole
 }
 
-/// A work tree of its own for a task: the directory in it that the task is to be done in.
-pub(super) fn worktree(cwd: &Path, task: &Task, id: &str) -> Result<PathBuf, CommandError> {
-    let under = client::home()?.path().join("worktrees");
+/// Whether the work in a work tree is committed.
+pub(super) fn commits(args: &Run) -> Result<bool, CommandError> {
+    Ok(!args.no_commit && ostler_daemon::settings::load(&client::home()?, Path::new("/")).runs.commit)
+}
+
+/// Files that are named of those that are left out.
+const MOST_LEFT_OUT: usize = 5;
+
+/// A work tree of its own for a task, and the directory in it that the task is to be done in.
+pub(super) fn worktree(
+    cwd: &Path,
+    task: &Task,
+    id: &str,
+    commits: bool,
+) -> Result<(PathBuf, RunWorkTree), CommandError> {
+    let under = client::home()?.worktrees();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let skip = id.len().saturating_sub(6);
     let made = runtime.block_on(ostler_work::worktree::add(cwd, &under, task.id.as_str(), &id[skip..]));
     let tree = made.map_err(|error| CommandError::new(Kind::Failed, error.to_string()))?;
+    let name = tree.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let known = RunWorkTree {
+        name,
+        repository: tree.repository.display().to_string(),
+        path: tree.path.display().to_string(),
+        branch: tree.branch,
+        left_out: tree.left_out,
+        commits,
+    };
     let _ = writeln!(
         std::io::stderr(),
-        "{}: branch {}, in {}",
+        "{}: branch {}, in {}{}",
         task.id.as_str(),
-        tree.branch,
-        tree.path.display()
+        known.branch,
+        known.path,
+        left_out(&known.left_out).map(|left| format!("; {left}")).unwrap_or_default()
     );
-    Ok(tree.dir)
+    Ok((tree.dir, known))
+}
+
+/// What is not in a work tree because it was not committed.
+pub(super) fn left_out(files: &[String]) -> Option<String> {
+    let named = files.iter().take(MOST_LEFT_OUT).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = files.len().saturating_sub(MOST_LEFT_OUT);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!files.is_empty()).then(|| format!("not committed, so left out: {named}{more}"))
 }

@@ -57,7 +57,7 @@ fn what_fails_them_is_told_to_the_next_attempt_and_what_meets_them_is_reported()
         let block = "\n--- HELPER AGENT CONTEXT ---\nAttempt #2 (1 previous retries) - criteria not verified\n\
                      Attempt 1 touched: out.txt - error: \"grep -c good out.txt: 0\"\n\
                      Attempt 2 touched: out.txt\nGenerate commands to verify ALL criteria.\n--- END CONTEXT ---\n\n";
-        assert!(told.starts_with(block) && told.contains("Criteria:\n- out.txt is good\n"), "{told}");
+        assert!(told.starts_with(block) && told.contains("Criteria:\n1. out.txt is good\n"), "{told}");
         let shown = shown(&home, &run);
         assert!(
             shown.contains("  criteria: passed: grep -c good out.txt\n    not run: no-such-program: "),
@@ -88,7 +88,10 @@ fn a_helpers_word_and_its_changes_verify_nothing() {
 #[test]
 fn criteria_that_nobody_verifies_are_said_to_be_that() {
     let table = [
-        (Some("[[\"no-such-program\"]]"), "no command that helper proposed could be run: no-such-program: "),
+        (
+            Some("[[\"no-such-program\"]]"),
+            "no command that helper proposed tells anything: no-such-program: ",
+        ),
         (Some("They are met."), "helper: its answer has no JSON array"),
         (None, "no agent of this run can be asked without a terminal; name one with --helper"),
     ];

@@ -114,9 +114,17 @@ fn an_agent_that_waits_for_a_person_is_left_to_them() {
     let status = home.status(session);
     assert_eq!((&status["state"], &status["kind"]), (&json!("blocked"), &json!("permission")));
     assert!(is_running(crate::support::pid(&status["pid"])));
-    // It stays, whoever looks after it.
+    // It stays, whoever looks after it, and the run goes on when somebody has answered.
     home.kill_daemon();
     assert_eq!(home.status(session)["state"], "blocked");
+    let id = home.json(["runs", "list", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    home.run(["send", session, "--raw", "y"]).ok();
+    let outcome = until("the run has ended", || {
+        let run = home.json(["runs", "show", &id, "--json"]);
+        (run["state"] == "done").then_some(run)
+    });
+    assert_eq!(outcome["checks"].as_array().unwrap().len(), 1, "{outcome:#}");
+    home.await_quiet();
 }
 
 #[test]

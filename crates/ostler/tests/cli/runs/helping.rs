@@ -37,7 +37,8 @@ fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
     assert_eq!((done.code, &run["state"]), (0, &json!("done")), "{run:#}");
     assert_eq!(run["attempts"].as_array().unwrap().len(), 4, "one more than there are");
     assert_eq!(run["helper"]["findings"], json!(["grep -c good out.txt: 0"]));
-    assert_eq!((&run["helper"]["by"], &run["helper"]["passed"]), (&json!("helper"), &json!(["true"])));
+    assert_eq!((&run["helper"]["by"], &run["helper"]["passed"]), (&json!("helper"), &json!([])));
+    assert_eq!(run["helper"]["void"], json!(["true: it succeeds in an empty directory, too"]));
     let told = home.told("helper");
     let block = "\n--- HELPER AGENT CONTEXT ---\nAttempt #3 (2 previous retries) - validation failed\n\
                  Attempt 2 touched: out.txt - error: \"error: it is bad\"\n\
@@ -47,6 +48,20 @@ fn what_a_helpers_commands_find_is_told_to_one_more_attempt() {
     assert!(told.starts_with(block), "{told}");
     let last = home.prompts("a").pop().unwrap();
     assert!(last.contains("failures:\n- grep -c good out.txt: 0\n- error: it is bad\n"), "{last}");
+    let asked = &run["prompts"].as_array().unwrap()[3];
+    assert_eq!((&asked["provider"], &asked["context"]), (&json!("helper"), &json!("helper")), "{asked}");
+    assert_eq!(asked["contextual"].as_str().unwrap().trim(), told.trim(), "what it was told is recorded");
+    assert!(
+        told.contains("What failed:\n1. error: it is bad\n") && told.contains("Files:\n- out.txt\n"),
+        "{told}"
+    );
+    let metrics = home.run(["metrics"]).ok();
+    assert!(metrics.contains("\ncontext_injection_count{type=\"helper\"} 1\n"), "{metrics}");
+    let events = home.run(["events", "--json"]).ok();
+    for name in ["run.began", "run.attempt", "run.provider", "run.check", "run.helper", "run.helper_answered"]
+    {
+        assert!(events.contains(&format!("\"{name}\"")), "{name}: {events}");
+    }
     let shown = home.run(["runs", "show", run["id"].as_str().unwrap()]).ok();
     for text in [
         "  the helper's commands found: grep -c good out.txt: 0\n",
@@ -76,8 +91,8 @@ fn whoever_can_be_asked_is_and_the_others_are_told_of() {
     stubborn(&home);
     home.preset("missing")
         .helper("broken", "")
-        .helper("good", "[[\"true\"]]")
-        .helper("unasked", "[[\"true\"]]");
+        .helper("good", "[[\"cat\", \"out.txt\"]]")
+        .helper("unasked", "[[\"cat\", \"out.txt\"]]");
     let headless = "[headless]\nargs = [\"-p\", \"{prompt}\"]\n";
     home.extend_preset("limited", headless).extend_preset("missing", headless);
     home.script("broken", "echo 'error: no credit' >&2; exit 3");

@@ -94,12 +94,15 @@ fn tasks_of_a_file_go_on_side_by_side_or_one_after_the_other() {
     )
     .unwrap();
     let tasks = |parallel: &str| {
-        let runs = home.json(["run", "--task", file.to_str().unwrap(), "--parallel", parallel, "--json"]);
+        let file = file.to_str().unwrap();
+        let runs = home.json(["run", "--task", file, "--parallel", parallel, "--share-directory", "--json"]);
         let runs = runs.as_array().unwrap().clone();
         assert_eq!(runs.iter().map(|run| &run["state"]).collect::<Vec<_>>(), ["done", "done"]);
         assert_eq!(runs.iter().map(|run| &run["task"]).collect::<Vec<_>>(), ["one", "two"]);
         runs
     };
+    home.run(["run", "--task", file.to_str().unwrap(), "--parallel", "2"])
+        .fails(2, &["in one directory at a time", "--worktree", "--share-directory"]);
     let time = |run: &Value, name: &str| run[name].as_str().unwrap().to_owned();
     let apart = tasks("1");
     let began = |run: &Value| run["attempts"][0]["started"].as_u64().unwrap();
@@ -135,6 +138,7 @@ fn a_wrong_task_file_is_told_with_its_place() {
     }
     fs::remove_file(&file).unwrap();
     home.run(["run", "--task", &name]).fails(2, &[&name, "No such file"]);
+    home.run(["run", "x", "--check", " "]).fails(2, &["an empty check always succeeds"]);
     home.run(["run", "  "]).fails(2, &["there is nothing to do"]);
     home.run(["run", "x", "--agent", "a", "--cwd", "/no/such/place"]).fails(2, &["/no/such/place"]);
 }
