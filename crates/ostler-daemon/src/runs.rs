@@ -299,7 +299,10 @@ impl Runs {
     /// All runs of this home, oldest first.
     pub(crate) async fn list(&self, all: bool) -> Result<Vec<RunInfo>, Problem> {
         self.ready().await;
-        let mut runs: Vec<RunInfo> = self.all().iter().map(|handle| handle.info.borrow().clone()).collect();
+        let live = self.all();
+        let live = live.iter().map(|handle| handle.info.borrow().clone());
+        // One that has ended may still have something to clear away.
+        let mut runs: Vec<RunInfo> = live.filter(|run| all || run.ended.is_none()).collect();
         if all {
             let cells =
                 self.shared_store.list(Kind::Run).await.map_err(|error| shared_store_problem(&error))?;

@@ -126,6 +126,11 @@ fn an_agent_is_started_sent_to_and_looked_at() {
     ostler_context_injection_count{type="helper"} 0
     ostler_context_injection_count{type="provider_switch"} 0
     ostler_context_injection_count{type="retry"} 0
+    # HELP context_injection_count Prompts of runs with context before them, by its kind.
+    # TYPE context_injection_count counter
+    context_injection_count{type="circuit_breaker"} 0
+    context_injection_count{type="helper"} 0
+    context_injection_count{type="retry"} 0
     # HELP ostler_runs_ended_total Ended runs by outcome.
     # TYPE ostler_runs_ended_total counter
     "#);
@@ -384,6 +389,7 @@ fn a_doctor_finds_what_there_is() {
     ok  holder  [ostler]-hold
     ok  kernel  Linux [n]
     ok  settings  every file can be used
+    ok  database  not there yet; the first command that needs it makes it
     ok  daemon  not running; the first command that needs it starts it
     $ ostler daemon status
     ostler: no daemon runs for [test]/home
@@ -402,7 +408,9 @@ fn a_doctor_finds_what_there_is() {
     ok  kernel  Linux [n]
     FAIL  settings  [test]/home/config/config.toml:2: policy.trust: unknown variant `alow`, expected one of `ask`, `allow`, `deny`
                     correct it: until then nothing in that file counts; ostler agents check looks again
+    ok  database  0 sessions, 0 messages
     ok  daemon  process [pid], version 0.1.0, 0 sessions
+    ok  sessions  0 run
     (status 1)
     $ ostler daemon stop
     daemon ended; sessions go on

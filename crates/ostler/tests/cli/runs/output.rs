@@ -50,6 +50,7 @@ fn a_run_is_followed_shown_and_counted() {
       time: [for], attempts: 2, switches: 1
     ");
     assert_eq!(done.code, 0);
+    home.await_quiet();
     let id = home.json(["runs", "list", "--all", "--json"])[0]["id"].as_str().unwrap().to_owned();
     assert_snapshot!(home.session_of(&[&["runs", "list"], &["runs", "list", "--all"], &["providers"]]), @r"
     $ ostler runs list
@@ -66,6 +67,9 @@ fn a_run_is_followed_shown_and_counted() {
     ostler_context_injection_count{type="helper"} 0
     ostler_context_injection_count{type="provider_switch"} 1
     ostler_context_injection_count{type="retry"} 1
+    context_injection_count{type="circuit_breaker"} 1
+    context_injection_count{type="helper"} 0
+    context_injection_count{type="retry"} 1
     ostler_runs_ended_total{outcome="done"} 1
     "#);
 }
