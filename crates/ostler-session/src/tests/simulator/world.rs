@@ -121,6 +121,8 @@ pub(super) struct World {
     /// Commits that the store has promised and not made.
     promised: Vec<(Vec<Change>, Wall)>,
     session: Option<Session>,
+    /// It has ended, and its actor has left.
+    over: bool,
     /// Number of the daemon; what is on its way to an earlier one is lost.
     daemon: u64,
     /// Output up to here was handed to the session, while it is subscribed.
@@ -248,6 +250,7 @@ impl World {
             store: Store::default(),
             promised: Vec::new(),
             session: None,
+            over: false,
             daemon: 0,
             subscribed: None,
             saved_screen: None,

@@ -19,6 +19,7 @@ impl World {
     pub(super) fn start_daemon(&mut self, recovered: bool) {
         self.daemon += 1;
         self.effects = 0;
+        self.over = false;
         self.tell(if recovered { "a daemon takes over" } else { "a daemon starts the agent" });
         let screen = self.saved_screen.as_ref().map(|(bytes, offset)| {
             let mut screen = Screen::new(Size::clamped(SIZE.0, SIZE.1), 0);
@@ -80,6 +81,9 @@ impl World {
     }
 
     pub(super) fn hand(&mut self, event: Event<'_>) {
+        if self.over {
+            return;
+        }
         let now = self.now();
         let Some(session) = &mut self.session else { return };
         session.handle(event, now);
@@ -97,7 +101,7 @@ impl World {
         let Some(session) = &self.session else { return };
         if session.is_over() && self.store.ending.is_some() {
             self.tell("the session is over: nobody listens for it any more");
-            self.session = None;
+            self.over = true;
             return;
         }
         if let Some(due) = session.deadline() {
