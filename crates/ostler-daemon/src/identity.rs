@@ -18,9 +18,27 @@ use crate::errand::{self, Errand, Trouble};
 use cache::{Cache, Entry, Key};
 
 /// How long a program may take to tell what it is.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Patience = Patience { limit: Duration::from_secs(20), on_busy: 6, is_busy };
 /// How much of what it said is kept for people, in characters.
 const KEPT: usize = 500;
+
+/// How long a program is waited for.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// On a machine with time to spare.
+    limit: Duration,
+    /// On a busy one it is asked once more, and may take so many times as long.
+    on_busy: u32,
+    is_busy: fn() -> bool,
+}
+
+/// Whether more programs want to run than there are cores, where that is told.
+fn is_busy() -> bool {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().and_then(|load| load.parse::<f64>().ok());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    load.is_some_and(|load| load > f64::from(u32::try_from(cores).unwrap_or(u32::MAX)))
+}
 
 /// What a program turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +115,7 @@ fn ask(
     program: &Path,
     env: &[(OsString, OsString)],
     cwd: &Path,
-    limit: Duration,
+    patience: Patience,
 ) -> Identity {
     let Some(spec) = agent.preset.run.identity.as_ref().filter(|spec| !spec.args.is_empty()) else {
         return Identity::taken_at_its_word();
@@ -108,15 +126,21 @@ fn ask(
     if let Some(entry) = earlier.clone().filter(Entry::is_fresh) {
         return known(entry);
     }
-    let run = |args: &[String]| {
+    let run_for = |args: &[String], limit: Duration| {
         let outcome =
             errand::run(&Errand { program, args, env, cwd, input: None, limit, until_closed: None });
         (String::from_utf8_lossy(&outcome.all()).into_owned(), outcome.trouble)
     };
-    let (output, trouble) = run(&spec.args);
+    let run = |args: &[String]| run_for(args, patience.limit);
+    let (mut output, mut trouble) = run(&spec.args);
     // A busy machine is no reason to doubt a file that is the same as ever.
     if let Some(entry) = earlier.filter(|_| trouble.as_ref().is_some_and(Trouble::is_passing)) {
         return known(entry);
+    }
+    // Nor is it one to doubt a file that has had no time to speak.
+    let hung = matches!(trouble, Some(Trouble::Hung(_))) && !spec.recognises(&output);
+    if hung && (patience.is_busy)() {
+        (output, trouble) = run_for(&spec.args, patience.limit * patience.on_busy);
     }
     let failed = trouble.as_ref().is_some_and(Trouble::is_failure);
     let is_agent = !failed && spec.recognises(&output);

@@ -45,12 +45,16 @@ impl World {
     }
 
     fn ask(&self, program: &Path) -> Identity {
-        self.ask_for(program, LIMIT)
+        self.ask_with(program, LIMIT)
     }
 
     fn ask_for(&self, program: &Path, limit: Duration) -> Identity {
+        self.ask_with(program, Patience { limit, is_busy: || false, ..LIMIT })
+    }
+
+    fn ask_with(&self, program: &Path, patience: Patience) -> Identity {
         let env = [("PATH".into(), std::env::var_os("PATH").unwrap())];
-        ask(&self.home, &self.agent, program, &env, self.dir.path(), limit)
+        ask(&self.home, &self.agent, program, &env, self.dir.path(), patience)
     }
 
     fn runs(&self) -> usize {
@@ -132,6 +136,17 @@ fn a_program_that_hangs_ends_with_everything_it_started() {
     world.program("test", &format!("{RIGHT}; sleep 600"));
     let found = world.ask_for(&program, Duration::from_secs(1));
     assert_eq!((found.is_agent, found.version), (true, version("1.2.3")));
+}
+
+#[test]
+fn a_program_that_a_busy_machine_kept_from_speaking_is_asked_again() {
+    let world = World::new();
+    let flag = world.path("asked");
+    let script = format!("[ -e {0} ] || {{ touch {0}; exec sleep 600; }}; {RIGHT}", flag.display());
+    let program = world.program("test", &script);
+    let limit = Duration::from_secs(1);
+    let found = world.ask_with(&program, Patience { limit, on_busy: 60, is_busy: || true });
+    assert_eq!((found.is_agent, found.version, world.runs()), (true, version("1.2.3"), 2));
 }
 
 #[test]
