@@ -143,19 +143,20 @@ fn recordings(dir: &Path) -> Result<Vec<PathBuf>> {
 fn weigh() -> Duration {
     let mut detector = Detector::new(
         Settings::default(),
-        Expectations { status: false, rules: true, transcript_ends: true },
+        Expectations { status: false, rules: true, transcript_ends: true, composer: false },
         BEGIN,
     );
     let (idle, working) = (reading(State::Idle), reading(State::Working));
     let begun = cpu_time();
     for count in 0..EVENTS {
+        let now = BEGIN.plus(Duration::from_millis(count * 10));
         let event = match count % 100 {
             0 => Event::Read(idle.clone()),
             50 => Event::Read(working.clone()),
             10 | 60 => Event::Tick,
-            _ => Event::Output,
+            _ => Event::Drawn { at: now },
         };
-        black_box(detector.handle(event, BEGIN.plus(Duration::from_millis(count * 10))));
+        black_box(detector.handle(event, now));
     }
     cpu_time().saturating_sub(begun)
 }
@@ -185,7 +186,7 @@ fn wake_ups() -> u64 {
     let wake_ups = |event: Event| {
         let mut detector = Detector::new(
             Settings::default(),
-            Expectations { status: false, rules: true, transcript_ends: true },
+            Expectations { status: false, rules: true, transcript_ends: true, composer: false },
             BEGIN,
         );
         let _ = detector.handle(event, BEGIN);

@@ -18,6 +18,7 @@ mod launch;
 mod layer;
 mod literal;
 mod observer;
+mod picture;
 mod preset;
 mod reader;
 mod recognise;

@@ -7,6 +7,7 @@ use ostler_core::detector::{Action, Claim, Detector, Event, Expectations, Memory
 use ostler_core::{Asking, Steady};
 use ostler_screen::{BlockKind, ProgramState, ProgramStatus, Screen, Signal};
 
+use crate::picture::Picture;
 use crate::{Agent, Composer, Reader, RuleBook, Timing};
 
 /// A frame is complete when nothing was drawn for this long.
@@ -18,6 +19,7 @@ const FRAME_LIMIT: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Observer {
     reader: Reader,
+    picture: Picture,
     detector: Detector,
     /// What was drawn and not looked at.
     drawn: Option<Drawn>,
@@ -53,7 +55,7 @@ impl Observer {
             Some(memory) => Detector::recovered(settings, expectations, memory, now),
             None => Detector::new(settings, expectations, now),
         };
-        Self { reader: Reader::new(book), detector, drawn: None }
+        Self { reader: Reader::new(book), picture: Picture::default(), detector, drawn: None }
     }
 
     /// What the agent is doing, and what speaks for it.
@@ -93,7 +95,7 @@ impl Observer {
     pub fn output(&mut self, screen: &mut Screen, signals: &[Signal], now: Steady) -> Vec<Action> {
         let first = self.drawn.map_or(now, |drawn| drawn.first);
         self.drawn = Some(Drawn { first, last: now, unfinished: screen.modes().synchronized });
-        let mut actions = self.detector.handle(Event::Output, now);
+        let mut actions = Vec::new();
         for signal in signals {
             if let Signal::ProgramStatus(status) = signal
                 && status.id.is_none()
@@ -111,27 +113,33 @@ impl Observer {
 
     /// When to come back with [`Observer::tick`].
     pub fn deadline(&self) -> Option<Steady> {
-        [self.drawn.map(Drawn::due), self.detector.deadline()].into_iter().flatten().min()
+        // What time alone would tell waits for a frame that is being drawn.
+        self.drawn.map(Drawn::due).or(self.detector.deadline())
     }
 
     /// Does what is due.
     pub fn tick(&mut self, screen: &mut Screen, now: Steady) -> Vec<Action> {
-        let mut actions = self.look_if_due(screen, now);
+        let Some(drawn) = self.drawn else { return self.detector.handle(Event::Tick, now) };
+        if now < drawn.due() {
+            return Vec::new();
+        }
+        self.drawn = None;
+        let mut actions = self.look(screen, drawn.last, now);
         actions.extend(self.detector.handle(Event::Tick, now));
         actions
     }
 
-    fn look_if_due(&mut self, screen: &mut Screen, now: Steady) -> Vec<Action> {
-        if self.drawn.is_none_or(|drawn| now < drawn.due()) {
-            return Vec::new();
-        }
-        self.drawn = None;
+    fn look(&mut self, screen: &mut Screen, at: Steady, now: Steady) -> Vec<Action> {
         self.reader.look(screen);
-        // What counts is whether the detector knows it: it forgets what it saw, and rules change.
-        if self.detector.has_looked() && self.reader.reading() == self.detector.reading() {
-            return Vec::new();
+        let mut actions = Vec::new();
+        if self.picture.take(screen, self.reader.changed(), at, self.detector.is_at_rest()) {
+            actions.extend(self.detector.handle(Event::Drawn { at }, now));
         }
-        self.detector.handle(Event::Read(self.reader.reading().clone()), now)
+        // What counts is whether the detector knows it: it forgets what it saw, and rules change.
+        if !self.detector.has_looked() || self.reader.reading() != self.detector.reading() {
+            actions.extend(self.detector.handle(Event::Read(self.reader.reading().clone()), now));
+        }
+        actions
     }
 }
 

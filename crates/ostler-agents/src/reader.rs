@@ -43,6 +43,10 @@ pub struct Reader {
     title: Option<String>,
     composer: Option<Composer>,
     cursor: Option<Cursor>,
+    /// One or two blanks lie between the cursor and what stands before it.
+    apart: bool,
+    /// Nothing but a faint hint stands at the cursor and behind it.
+    hint: bool,
     modes: Option<Modes>,
     reading: Reading,
     changed: Vec<u16>,
@@ -63,6 +67,8 @@ impl Reader {
             title: None,
             composer: None,
             cursor: None,
+            apart: false,
+            hint: false,
             modes: None,
             reading: Reading::default(),
             changed: Vec::new(),
@@ -119,6 +125,11 @@ impl Reader {
         self.take_in(screen)
     }
 
+    /// The rows that were drawn before the last look.
+    pub(crate) fn changed(&self) -> &[u16] {
+        &self.changed
+    }
+
     fn take_in(&mut self, screen: &Screen) -> bool {
         let rows = usize::from(screen.size().rows);
         let mut dirty = false;
@@ -148,7 +159,10 @@ impl Reader {
         }
         let (cursor, modes) = (screen.cursor(), screen.modes());
         let moved = self.cursor.is_none_or(|old| (old.row, old.visible) != (cursor.row, cursor.visible));
-        dirty |= moved || self.modes != Some(modes);
+        let apart = matches!(screen.blanks_before_cursor(), Some(1..=2));
+        let hint = screen.is_faint_behind_cursor();
+        dirty |= moved || (self.apart, self.hint) != (apart, hint) || self.modes != Some(modes);
+        (self.apart, self.hint) = (apart, hint);
         (self.cursor, self.modes) = (Some(cursor), Some(modes));
         if !dirty && !redrawn_composer {
             return false;
@@ -273,6 +287,8 @@ impl Reader {
             Test::Composer(wanted) => self.composer.is_some() == *wanted,
             Test::Draft(wanted) => self.composer.as_ref().is_some_and(|composer| composer.draft == *wanted),
             Test::CursorVisible(wanted) => cursor.visible == *wanted,
+            Test::CursorApart(wanted) => self.apart == *wanted,
+            Test::CursorHint(wanted) => self.hint == *wanted,
             Test::CursorInComposer(wanted) => {
                 self.composer
                     .as_ref()

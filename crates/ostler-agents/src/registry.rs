@@ -188,6 +188,7 @@ impl Agent {
             status: self.tells_status(version),
             rules: !self.preset.rules.is_empty() && self.name != GENERIC,
             transcript_ends: self.tells_ends(),
+            composer: self.preset.composer.row.is_some(),
         }
     }
 

@@ -51,6 +51,10 @@ pub struct Condition {
     pub draft: Option<bool>,
     /// Whether the cursor is visible.
     pub cursor_visible: Option<bool>,
+    /// Whether one or two blanks lie between the cursor and what stands before it, as behind a prompt.
+    pub cursor_apart: Option<bool>,
+    /// Whether nothing but faint text stands at the cursor and behind it: a hint in an empty place to write.
+    pub cursor_hint: Option<bool>,
     /// Whether the cursor is in the composer.
     pub cursor_in_composer: Option<bool>,
     /// Whether pastes are bracketed.

@@ -101,6 +101,8 @@ pub(crate) enum Test {
     Composer(bool),
     Draft(bool),
     CursorVisible(bool),
+    CursorApart(bool),
+    CursorHint(bool),
     CursorInComposer(bool),
     BracketedPaste(bool),
     AlternateScreen(bool),
@@ -367,6 +369,8 @@ impl Compiler {
         tests.extend(condition.composer.map(Test::Composer));
         tests.extend(condition.draft.map(Test::Draft));
         tests.extend(condition.cursor_visible.map(Test::CursorVisible));
+        tests.extend(condition.cursor_apart.map(Test::CursorApart));
+        tests.extend(condition.cursor_hint.map(Test::CursorHint));
         tests.extend(condition.cursor_in_composer.map(Test::CursorInComposer));
         tests.extend(condition.bracketed_paste.map(Test::BracketedPaste));
         tests.extend(condition.alternate_screen.map(Test::AlternateScreen));

@@ -76,6 +76,9 @@ impl AgentStatus {
                 (Trigger::RetriesFailing, Stop::TurnFailed { by, failure, until: None })
             }
             State::Exited => (Trigger::PtyExit, Stop::of_process(self.exit, self.stop_requested)),
+            State::Unknown if self.kind.as_deref() == Some("gone") => {
+                (Trigger::PtyExit, Stop::of_process(self.exit, self.stop_requested))
+            }
             State::Starting | State::Watching | State::Unknown => return None,
         })
     }

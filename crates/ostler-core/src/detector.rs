@@ -14,6 +14,7 @@
 //! happened; that is the deadline. With none, an agent at rest costs nothing.
 
 mod evidence;
+mod limits;
 mod looks;
 mod seen;
 mod settings;
@@ -32,6 +33,7 @@ pub use settings::{Settings, Weights};
 pub use verdict::Verdict;
 
 use self::evidence::Activity;
+use self::limits::Limits;
 use self::looks::Looks;
 use self::seen::Seen;
 use self::weigh::Ground;
@@ -40,8 +42,11 @@ use crate::{Asking, Fact, Failure, State, Steady};
 /// Something the detector learns.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The program wrote something.
-    Output,
+    /// The screen says something new: neither a clock that goes on nor what is drawn again as it was.
+    Drawn {
+        /// When the last of it was written.
+        at: Steady,
+    },
     /// Something was typed into it.
     Typed {
         /// It ends with Enter.
@@ -62,8 +67,12 @@ pub enum Event {
         /// When it did.
         at: Steady,
     },
-    /// Its processes were looked at.
-    Sampled(ProcessSample),
+    /// Its processes were looked at; nothing where they cannot be seen.
+    Sampled(Option<ProcessSample>),
+    /// The agent's own process has ended, or runs again; what it was started by is not meant.
+    AgentRuns(bool),
+    /// When the limit ends that the agent has run into, as far as its words tell.
+    LimitEnds(Option<Steady>),
     /// Another agent was asked what the screen shows.
     Judged(State),
     /// Output is missing: what was seen on the screen says nothing now.
@@ -90,6 +99,8 @@ pub struct Expectations {
     pub rules: bool,
     /// Its transcript tells the end of a turn.
     pub transcript_ends: bool,
+    /// Its composer is known: it is ready when that is there.
+    pub composer: bool,
 }
 
 /// What a detector must not forget when the daemon dies.
@@ -121,19 +132,29 @@ pub struct Detector {
     sight: Sight,
     /// Since when the screen shows each of these, without a break.
     seen: Seen,
-    /// When the composer was emptied.
+    /// When the composer was emptied of a prompt, and until when that means work.
     emptied: Option<Steady>,
+    emptied_until: Steady,
     typed: Option<Steady>,
+    /// What was typed last ended with Enter; otherwise it is what empties the composer.
+    typed_enter: bool,
     /// When Enter was typed, or a prompt taken otherwise, until something shows what became of it.
     entered: Option<Steady>,
     /// The composer was seen without a draft since then: what stands in it later is another one.
     vacant: bool,
+    /// It was given a prompt where it was idle, and has not been idle since.
+    away: bool,
+    /// Something was asked of it, in the time of this daemon or an earlier one.
+    asked: bool,
     /// When it was last given a prompt, as far as one can tell, and which failures its screen showed then.
     prompted: Option<At<Vec<u64>>>,
     activity: Activity,
     sample: Option<At<ProcessSample>>,
     looks: Looks,
     judged: Option<At<State>>,
+    limits: Limits,
+    /// Its own process has ended, and the program that is its terminal's has not.
+    gone: bool,
     verdict: Verdict,
     ground: Ground,
     deadline: Option<Steady>,
@@ -175,14 +196,20 @@ impl Detector {
             sight: Sight::Current,
             seen: Seen { reading: now, ..Seen::default() },
             emptied: None,
+            emptied_until: now,
             typed: None,
+            typed_enter: false,
             entered: None,
             vacant: false,
+            away: false,
+            asked: false,
             prompted: None,
             activity: Activity::default(),
             sample: None,
             looks: Looks::default(),
             judged: None,
+            limits: Limits::default(),
+            gone: false,
             verdict,
             ground: Ground::Evidence,
             // A program that never does anything is weighed too.
@@ -204,6 +231,7 @@ impl Detector {
         };
         Self {
             ready,
+            asked: ready,
             sight: Sight::Remembered { until: now.plus(millis(settings.silence_ms)) },
             claim: claim.filter(|claim| !(outdated && rested(claim))).map(|claim| At { at: now, ..claim }),
             hooks: record(hooks),
@@ -236,7 +264,22 @@ impl Detector {
 
     /// Whether the screen is all that could tell what the agent does, and no rule knows it.
     pub fn is_puzzled(&self) -> bool {
-        self.ground != Ground::Evidence && self.has_looked()
+        matches!(self.ground, Ground::Processes | Ground::Nothing) && self.has_looked() && !self.gone
+    }
+
+    /// Whether the agent's own process has ended, and what started it runs on.
+    pub fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// Since when the screen has said nothing new.
+    pub fn moved(&self) -> Steady {
+        self.activity.any.unwrap_or(self.born)
+    }
+
+    /// Whether nothing that was asked of it can be under way: what its screen does now, it does at rest.
+    pub fn is_at_rest(&self) -> bool {
+        !self.asked || matches!(self.verdict.state, State::Idle | State::Watching)
     }
 
     /// What the rules last saw on the screen.
@@ -281,7 +324,7 @@ impl Detector {
         });
         // Its status is told at once; what hooks asked before it may be answered.
         let newest = |asked: &At<Asking>| self.claim.is_none_or(|claim| claim.at <= asked.at);
-        let asked = self.asked().filter(newest).map(|asked| asked.what);
+        let asked = self.waits_for().filter(newest).map(|asked| asked.what);
         claimed.into_iter().chain(asked).collect()
     }
 
@@ -309,12 +352,13 @@ impl Detector {
     #[must_use]
     pub fn handle(&mut self, event: Event, now: Steady) -> Vec<Action> {
         match event {
-            Event::Output => {
-                let echo = self.typed.is_some_and(|typed| now.since(typed) < millis(self.settings.echo_ms));
-                self.activity.output(now, echo, self.settings.pause_ms);
+            Event::Drawn { at } => {
+                let echo = millis(self.settings.echo_ms);
+                let echo = self.typed.is_some_and(|typed| at >= typed && at.since(typed) < echo);
+                self.activity.output(at, echo, self.settings.pause_ms);
             }
             Event::Typed { enter } => {
-                self.typed = Some(now);
+                (self.typed, self.typed_enter) = (Some(now), enter);
                 // Before the agent is ready, Enter answers a dialog of its start; in a dialog, that one.
                 if enter && self.ready && self.seen.blocked.is_none() {
                     self.entered = Some(now);
@@ -335,9 +379,11 @@ impl Detector {
             Event::Reported(reporter, fact) => self.record_of(reporter).learn(&fact, now, now),
             Event::Written { fact, at } => self.transcript.learn(&fact, at.min(now), now),
             Event::Sampled(sample) => {
-                self.sample = Some(At { what: sample, at: now });
+                self.sample = sample.map(|what| At { what, at: now });
                 self.looks.reported(&self.settings, now);
             }
+            Event::AgentRuns(runs) => self.gone = !runs,
+            Event::LimitEnds(at) => self.limits.stated(at),
             Event::Judged(state) => self.judged = Some(At { what: state, at: now }),
             Event::Lost => {
                 self.claim = None;
@@ -351,6 +397,8 @@ impl Detector {
     }
 
     fn prompt(&mut self, now: Steady) {
+        self.asked = true;
+        self.away |= self.verdict.state == State::Idle;
         let what = self.reading.failures().map(|failure| failure.print).collect();
         self.prompted = Some(At { what, at: now });
     }
@@ -375,8 +423,11 @@ impl Detector {
         self.seen.look(&self.reading, &reading, now);
         let (working, blocked) = (self.seen.working.is_some(), self.seen.blocked.is_some());
         let was_emptied = self.reading.draft == Some(true) && reading.draft == Some(false);
-        if self.ready && was_emptied && !self.is_answered() {
+        // What somebody erased was not submitted.
+        let erased = self.typed.is_some() && !self.typed_enter;
+        if self.ready && was_emptied && !erased && !self.is_answered() {
             self.emptied = Some(now);
+            self.emptied_until = now.plus(self.begin_grace(now));
         }
         if reading.draft == Some(true) || working || blocked {
             self.emptied = None;
@@ -388,6 +439,13 @@ impl Detector {
         }
         self.vacant |= reading.draft == Some(false);
         self.reading = reading;
+    }
+
+    /// How long an agent may take to show work once it has taken a prompt: the longer, the longer it took for that.
+    fn begin_grace(&self, taken: Steady) -> Duration {
+        let took = self.entered.map_or(Duration::ZERO, |entered| taken.since(entered));
+        let longest = millis(self.settings.enter_grace_ms);
+        millis(self.settings.submit_grace_ms).max(longest.min(took * 2))
     }
 
     /// Whether the agent has told that it is done with the last prompt: its screen may be slower than its word.
@@ -414,15 +472,20 @@ impl Detector {
     /// Weighs everything, and announces what is new.
     fn settle(&mut self, now: Steady) -> Vec<Action> {
         let weighed = self.weigh(now);
+        let weighed = self.heed_limit(weighed, now);
         let mut actions = Vec::new();
-        if self.looks.is_due(weighed.ground, self.activity.any.unwrap_or(self.born), now) {
+        let moved = self.moved();
+        if self.looks.is_due(weighed.ground, moved, &self.settings, now) {
             actions.push(Action::Sample);
         }
         self.ground = weighed.ground;
-        let look = self.looks.deadline(weighed.ground);
+        let look = self.looks.deadline(weighed.ground, moved, &self.settings);
         self.deadline = [weighed.again, look].into_iter().flatten().filter(|again| *again > now).min();
         if matches!(weighed.state, State::Idle | State::Working | State::Watching) {
             self.ready = true;
+        }
+        if matches!(weighed.state, State::Idle | State::Watching) {
+            self.away = false;
         }
         let same = weighed.state == self.verdict.state;
         let verdict = Verdict {
@@ -445,7 +508,7 @@ impl Detector {
         if self.hooks.open.is_some() || self.hooks.asked.is_some() { &self.hooks } else { &self.transcript }
     }
 
-    fn asked(&self) -> Option<At<Asking>> {
+    fn waits_for(&self) -> Option<At<Asking>> {
         self.record().asked
     }
 }

@@ -1,105 +1,161 @@
 //! A look at the processes of a session, taken only when nothing better tells what it is doing.
 
+mod agent;
+mod calls;
 mod sockets;
 
+use std::collections::HashMap;
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use ostler_core::Steady;
 use ostler_core::detector::ProcessSample;
 use ostler_hold::tree;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, test_kill_process};
+use rustix::termios::LocalModes;
+use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time in clock ticks, of which there are a hundred in a second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Ticks(u64);
+pub(crate) use agent::{await_end, find_agent};
+use calls::Call;
 
-/// Measures the CPU time that the processes of a session spend between two looks.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Meter(Arc<Mutex<Option<(Ticks, Steady)>>>);
-
-impl Meter {
-    /// Looks at a program and the processes below it.
-    pub(crate) fn sample(&self, program: u32, session: &str, now: Steady) -> ProcessSample {
-        // What was measured last is whole, whoever panicked.
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ago = |(ticks, at)| (ticks, u64::try_from(now.since(at).as_millis()).unwrap_or(0));
-        let (sample, ticks) = look(program, session, last.map(ago));
-        *last = Some((ticks, now));
-        sample
-    }
-}
+/// CPU time is measured over this long.
+const WINDOW: Duration = Duration::from_millis(150);
+/// One tick of CPU time: there are a hundred in a second.
+const TICK_MS: u64 = 10;
 
 /// The fields of `/proc/PID/stat` behind the program's name.
+#[derive(Debug, Clone, Copy)]
 struct Stat {
+    /// It runs, or would if it had a core.
+    runnable: bool,
     group: u32,
     foreground: i32,
     ticks: u64,
+    threads: u32,
+    /// When it was started, in ticks since boot.
+    start: u64,
 }
 
-/// Looks at a program and the processes below it. `before` is the CPU time at the last look, and how long ago
-/// that was, in milliseconds.
-fn look(program: u32, session: &str, before: Option<(Ticks, u64)>) -> (ProcessSample, Ticks) {
-    let below = tree::descendants(program, Some(session));
-    let all = [&[program], below.as_slice()].concat();
-    let spent = all.iter().filter_map(|pid| stat(*pid)).map(|stat| stat.ticks).sum();
-    let foreground = stat(program).and_then(|stat| u32::try_from(stat.foreground).ok());
-    let cpu_percent = before.map_or(0, |(Ticks(ticks), ms)| {
-        u32::try_from(u64::saturating_sub(spent, ticks) * 1000 / ms.max(10)).unwrap_or(u32::MAX)
-    });
-    let sample = ProcessSample {
-        reads_terminal: foreground.is_some_and(reads_terminal),
-        children: u32::try_from(below.len()).unwrap_or(u32::MAX),
-        cpu_percent,
-        awaits_answer: sockets::await_answer(&all),
+/// Looks at a program and the processes below it for a moment; nothing where they cannot be seen. It takes that moment:
+/// not for threads that others wait for.
+pub(crate) fn sample(program: u32, session: &str) -> Option<ProcessSample> {
+    let before = stats(program, session);
+    if !before.contains_key(&program) {
+        let gone = || ProcessSample::default();
+        return (!runs(program)).then(gone);
+    }
+    std::thread::sleep(WINDOW);
+    let now = stats(program, session);
+    let foreground = now.get(&program).and_then(|stat| u32::try_from(stat.foreground).ok());
+    let front: Vec<u32> =
+        now.iter().filter(|(_, stat)| Some(stat.group) == foreground).map(|(pid, _)| *pid).collect();
+    let reader = front.iter().copied().find(|pid| calls::reads_terminal(*pid));
+    let busy = |pid: &u32| {
+        let (before, now) = before.get(pid).zip(now.get(pid))?;
+        let spent = now.ticks.saturating_sub(before.ticks) * TICK_MS * 100 / window_ms();
+        // On a busy machine it may have got no core meanwhile.
+        let starved = before.runnable && now.runnable;
+        Some(if starved { spent.max(100) } else { spent })
     };
-    (sample, Ticks(spent))
+    let cpu: u64 = match &reader {
+        Some(reader) => busy(reader).unwrap_or(0),
+        None => now.keys().filter_map(busy).sum(),
+    };
+    let newest = now.iter().filter(|(pid, _)| **pid != program).map(|(_, stat)| stat.start).max();
+    let pids: Vec<u32> =
+        std::iter::once(program).chain(now.keys().copied().filter(|pid| *pid != program)).collect();
+    Some(ProcessSample {
+        reads_terminal: reader.is_some(),
+        single_threaded: reader.and_then(|pid| now.get(&pid)).is_some_and(|stat| stat.threads == 1),
+        deaf: !front.is_empty() && collects_lines(program) && front.iter().all(|pid| is_deaf(*pid)),
+        children: u32::try_from(now.len().saturating_sub(1)).unwrap_or(u32::MAX),
+        newest_child_ms: newest.map(|start| since_boot_ms().saturating_sub(start * TICK_MS)),
+        cpu_percent: u32::try_from(cpu).unwrap_or(u32::MAX),
+        awaits_answer: sockets::await_answer(&pids),
+    })
+}
+
+/// Whether a process is there, seen or not.
+fn runs(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+fn window_ms() -> u64 {
+    u64::try_from(WINDOW.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn since_boot_ms() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1_000_000
+}
+
+/// The processes of a session that can be seen.
+fn stats(program: u32, session: &str) -> HashMap<u32, Stat> {
+    let below = tree::descendants(program, Some(session));
+    std::iter::once(program).chain(below).filter_map(|pid| Some((pid, stat(pid)?))).collect()
 }
 
 fn stat(pid: u32) -> Option<Stat> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
-    let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
-    let group = fields.get(2)?.parse().ok()?;
-    Some(Stat { group, foreground: fields.get(5)?.parse().ok()?, ticks: ticks(11)? + ticks(12)? })
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn parse(line: &str) -> Option<Stat> {
+    let fields: Vec<&str> = line.rsplit_once(") ")?.1.split_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some(Stat {
+        runnable: fields.first() == Some(&"R"),
+        group: fields.get(2)?.parse().ok()?,
+        foreground: fields.get(5)?.parse().ok()?,
+        ticks: number(11)? + number(12)?,
+        threads: fields.get(17)?.parse().ok()?,
+        start: number(19)?,
+    })
 }
 
 /// Whether one of these programs runs in a group of the processes of a session.
 pub(crate) fn runs_in_group(program: u32, session: &str, group: u32, names: &[String]) -> bool {
-    let below = tree::descendants(program, Some(session));
-    let in_group = |pid: &u32| stat(*pid).is_some_and(|stat| stat.group == group);
-    [&[program], below.as_slice()].concat().iter().filter(|pid| in_group(pid)).any(|pid| {
+    let in_group = |(pid, stat): (u32, Stat)| (stat.group == group).then_some(pid);
+    stats(program, session).into_iter().filter_map(in_group).any(|pid| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         names.iter().any(|other| other == name.trim_end())
     })
 }
 
-/// Whether a process waits for its terminal alone: in a read of it, or in a wait for its standard input.
-fn reads_terminal(pid: u32) -> bool {
-    let Ok(text) = fs::read_to_string(format!("/proc/{pid}/syscall")) else { return false };
-    let mut fields = text.split(' ').map(str::trim);
-    let call = fields.next().and_then(|call| call.parse::<u32>().ok());
-    let first = fields.next().and_then(|value| u64::from_str_radix(value.trim_start_matches("0x"), 16).ok());
-    let (Some(call), Some(first)) = (call, first) else { return false };
-    let is_terminal = |handle: u64| {
-        fs::read_link(format!("/proc/{pid}/fd/{handle}")).is_ok_and(|file| file.starts_with("/dev/pts"))
+/// Whether the terminal of a program collects lines: then who waits for input is in a read, or waits for events.
+fn collects_lines(program: u32) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(terminal) = rustix::fs::open(format!("/proc/{program}/fd/0"), flags, Mode::empty()) else {
+        return false;
     };
-    if call == calls::READ {
-        return is_terminal(first);
+    rustix::termios::tcgetattr(&terminal)
+        .is_ok_and(|termios| termios.local_modes.contains(LocalModes::ICANON))
+}
+
+/// Whether no thread of a process waits for anything but time and other processes.
+fn is_deaf(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    let mut calls = threads.flatten().map(|thread| Call::of(&thread.path()));
+    calls.all(|call| call.is_some_and(Call::is_sleep))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_name_does_not_shift_the_fields() {
+        let line = "42 (a) R 1 (b) S 7 42 42 34816 99 4194560 1 0 0 0 5 6 0 0 20 0 3 0 998877 0 0";
+        let stat = parse(line).unwrap();
+        assert_eq!((stat.group, stat.foreground, stat.ticks), (42, 99, 11));
+        assert_eq!((stat.threads, stat.start, stat.runnable), (3, 998_877, false));
+        assert!(parse("42 (a").is_none());
     }
-    // A wait for handles below 1 is a wait for standard input.
-    calls::SELECT.contains(&call) && first == 1 && is_terminal(0)
-}
 
-#[cfg(target_arch = "x86_64")]
-mod calls {
-    pub(super) const READ: u32 = 0;
-    /// select and pselect6.
-    pub(super) const SELECT: [u32; 2] = [23, 270];
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-mod calls {
-    pub(super) const READ: u32 = 63;
-    /// pselect6.
-    pub(super) const SELECT: [u32; 1] = [72];
+    #[test]
+    fn this_process_can_be_seen_and_one_that_is_gone_cannot() {
+        let own = sample(std::process::id(), "none").unwrap();
+        assert!(!own.deaf, "it runs");
+        assert_eq!(sample(i32::MAX as u32, "none"), Some(ProcessSample::default()));
+    }
 }

@@ -24,7 +24,7 @@ pub struct Row {
 }
 
 /// A run of cells in one row with the same style.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Span {
     /// First column, from 0.
     pub start: u16,

@@ -223,6 +223,25 @@ impl Screen {
         }
     }
 
+    /// Returns how many blank columns lie between the cursor and what stands before it in its row, if anything does.
+    pub fn blanks_before_cursor(&self) -> Option<u16> {
+        let cursor = self.cursor();
+        let before = row::glyphs(&self.terminal().grid()[line(cursor.row)])
+            .take_while(|glyph| glyph.column < cursor.col)
+            .filter(|glyph| !glyph.is_blank());
+        before.last().map(|glyph| cursor.col.saturating_sub(glyph.column + glyph.width))
+    }
+
+    /// Returns whether what stands at the cursor and behind it, apart from frames, is faint: a hint, and no text.
+    pub fn is_faint_behind_cursor(&self) -> bool {
+        let cursor = self.cursor();
+        let is_frame = |character| character == '|' || ('\u{2500}'..='\u{259f}').contains(&character);
+        let behind = row::glyphs(&self.terminal().grid()[line(cursor.row)])
+            .filter(|glyph| glyph.column >= cursor.col && !glyph.is_blank() && !is_frame(glyph.character));
+        let mut faint = behind.map(|glyph| glyph.style.dim).peekable();
+        faint.peek().is_some() && faint.all(|faint| faint)
+    }
+
     /// Returns the modes the program has set.
     pub fn modes(&self) -> Modes {
         let keyboard = self.terminal().keyboard().current();

@@ -46,6 +46,16 @@ pub enum Effect {
     TranscriptActive(bool),
     /// Look at the processes.
     Sample,
+    /// Find the agent's own process below the program, by the names it may have.
+    FindAgent {
+        /// Names of programs.
+        names: Vec<String>,
+    },
+    /// Wait for the end of the agent's own process.
+    AwaitAgentEnd {
+        /// Its number.
+        pid: u32,
+    },
     /// Find out whether one of these programs has the terminal.
     FindKeyDriven {
         /// The process group in the foreground.

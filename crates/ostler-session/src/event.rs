@@ -86,6 +86,10 @@ pub enum Event<'a> {
     Judge(judge::Event),
     /// The processes were looked at; nothing if they could not be.
     Sampled(Option<ProcessSample>),
+    /// Whether the agent's own process was found below the program: its number.
+    AgentFound(Option<u32>),
+    /// That process has ended.
+    AgentEnded,
     /// Whether a program that takes keys for commands has the terminal.
     KeyDriven(bool),
     /// What the user granted beforehand.

@@ -29,6 +29,7 @@
 //! is not. `journal` keeps what the store refuses. A delivery that wants to type is copied, stepped and replaced when
 //! the step is recorded; where it is not, it looks afresh.
 
+mod agent_process;
 mod agent_speech;
 mod change;
 mod conversation;

@@ -98,6 +98,11 @@ impl Session {
         if actions.contains(&Action::Announce) {
             self.announce(before != self.observer.detector().verdict().state);
         }
+        if let Some(words) = self.observer.detector().unread_limit() {
+            let ends = self.stops.limit_end(words, self.now);
+            self.note(Note::Detect(Event::LimitEnds(ends)));
+        }
+        self.follow_agent(actions.contains(&Action::Sample));
         if actions.contains(&Action::Sample) && self.pid.is_some() {
             self.push(Effect::Sample);
         }
@@ -110,12 +115,22 @@ impl Session {
 
     /// The processes were looked at.
     pub(crate) fn on_sample(&mut self, sample: Option<ProcessSample>) {
-        let Some(sample) = sample else { return };
+        if sample.is_none() && self.hidden_processes.is_none() {
+            self.hidden_processes = Some(self.now.steady);
+            let warning =
+                "its processes cannot be seen in /proc: what they do is no sign of what the agent does";
+            self.push(Effect::Log(Log::Warning(warning.into())));
+        }
         let before = self.observer.detector().verdict().state;
         // No look leads to another at once: the next one has its deadline.
         let mut actions = self.observer.event(Event::Sampled(sample), self.now.steady);
         actions.retain(|action| *action == Action::Announce);
         self.note(Note::Detected { actions, before });
+    }
+
+    /// Since when the processes cannot be seen, if they cannot.
+    pub fn hidden_processes(&self) -> Option<Steady> {
+        self.hidden_processes
     }
 
     /// Records what the agent is doing now, then tells those who wait.

@@ -11,6 +11,7 @@ use ostler_core::typing::{self, Settled, Typing};
 use ostler_core::{Now, State, Steady, Wall, delivery, detector, judge, lifecycle};
 use ostler_screen::Size;
 
+use crate::agent_process::AgentProcess;
 use crate::change::Change;
 use crate::conversation::Conversation;
 use crate::dialogs::Dialogs;
@@ -58,6 +59,10 @@ pub struct Session {
     pub(crate) human: HumanInput,
     /// When the screen changed last.
     pub(crate) changed: Steady,
+    /// Where the agent's own process is, below a program that is not it.
+    pub(crate) agent_process: AgentProcess,
+    /// Since when its processes cannot be seen, if they cannot.
+    pub(crate) hidden_processes: Option<Steady>,
     /// When the agent last wished for its context.
     pub(crate) wished: Option<Steady>,
     /// A question to the terminal that waits for a look at the processes: for which message, and what it said.
@@ -202,6 +207,8 @@ impl Session {
             typing: Typing::default(),
             human: HumanInput::default(),
             changed: Steady(0),
+            agent_process: AgentProcess::default(),
+            hidden_processes: None,
             wished: None,
             inspected: None,
             inspectors: Vec::new(),
@@ -265,6 +272,8 @@ impl Session {
             Event::HookPrinted { order, taken } => self.on_hook_printed(order, taken),
             Event::Judge(event) => self.note(Note::Judge(event)),
             Event::Sampled(sample) => self.on_sample(sample),
+            Event::AgentFound(pid) => self.on_agent_found(pid),
+            Event::AgentEnded => self.find_agent(),
             Event::KeyDriven(taken) => self.on_key_driven(taken),
             Event::Grants(grants) => {
                 self.dialogs.grants = grants;

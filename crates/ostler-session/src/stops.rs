@@ -1,6 +1,7 @@
 //! When the agent stops: said once for every prompt, whoever gave it.
 
 use jiff::tz::TimeZone;
+use ostler_core::reset_time::reset_time;
 use ostler_core::stop::Stopped;
 use ostler_core::stop_watch::{Event, Findings, Patience, PromptState, StopWatch};
 use ostler_core::{Now, State, Steady, Wall};
@@ -19,6 +20,8 @@ pub(crate) struct Stops {
     prompt: PromptState,
     /// What listeners were told of last.
     told: Findings,
+    /// Times without a zone are in this one.
+    zone: TimeZone,
 }
 
 /// What the next daemon has to know of it.
@@ -36,7 +39,8 @@ impl Stops {
     pub(crate) fn new(memory: &StopsMemory, zone: TimeZone, now: Now) -> Self {
         let StopsMemory { found, prompt, taken } = *memory;
         let prompt = prompt.map_or(PromptState::Nothing, |sent| PromptState::Prompt { sent, taken });
-        Self { watch: StopWatch::new(prompt, found, zone, now), prompt, told: Findings::default() }
+        let watch = StopWatch::new(prompt, found, zone.clone(), now);
+        Self { watch, prompt, told: Findings::default(), zone }
     }
 
     pub(crate) fn found(&self) -> &Findings {
@@ -49,6 +53,11 @@ impl Stops {
             PromptState::Nothing => (None, None),
         };
         StopsMemory { found: *self.found(), prompt, taken }
+    }
+
+    /// When a limit ends, as the agent's words say it.
+    pub(crate) fn limit_end(&self, words: &str, now: Now) -> Option<Steady> {
+        reset_time(words, now.wall, &self.zone).map(|at| now.steady_until(at))
     }
 
     pub(crate) fn deadline(&self) -> Option<Steady> {

@@ -183,6 +183,26 @@ fn the_cursor_decides_where_it_must_be_in_it() {
     assert_eq!(composer(&spec, &mut screen(8, &format!("{two}\x1b[5;1H"))), Some((4..5, 3..6, true)));
     assert_eq!(composer(&spec, &mut screen(8, &format!("{two}\x1b[2;1H"))), Some((1..2, 0..3, true)));
     assert_eq!(composer(&spec, &mut screen(8, &format!("{two}\x1b[8;1H"))), None);
+    for (text, hint) in [
+        ("> \x1b[2mask\x1b[m\x1b[3G", true),
+        ("> \x1b[2mask\x1b[m |\x1b[3G", true),
+        ("> ask\x1b[3G", false),
+        ("> \x1b[2mask\x1b[m it\x1b[3G", false),
+        ("> ", false),
+    ] {
+        assert_eq!(holds(FRAME, "cursor_hint = true", &mut screen(14, text)), hint, "{text:?}");
+    }
+    for (text, apart) in [
+        ("> ", true),
+        (">", false),
+        ("> a", false),
+        (">   ", false),
+        ("", false),
+        ("\u{1f916} ", true),
+        ("a \x1b[9C|\x1b[10D", true),
+    ] {
+        assert_eq!(holds(FRAME, "cursor_apart = true", &mut screen(14, text)), apart, "{text:?}");
+    }
     assert!(holds(FRAME, "cursor_in_composer = true", &mut screen(14, FRAMED)));
     assert!(holds(FRAME, "cursor_in_composer = false", &mut screen(14, &format!("{FRAMED}\x1b[1;1H"))));
 }

@@ -8,6 +8,7 @@ mod dialogs;
 mod no_names;
 mod recordings;
 mod speech;
+mod strange;
 mod transcripts;
 
 // Where the score of the laboratory looks for it.

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ostler_agents::{Agent, Change, Registry, RuleBook, replay, settings_for};
-use ostler_core::detector::Settings;
+use ostler_core::detector::{Expectations, Settings};
 use ostler_screen::asciicast::Recording;
 use semver::Version;
 
 #[expect(dead_code, unreachable_pub, reason = "shared with the conformance report, which uses all of it")]
 #[path = "../../../../lab/src/score.rs"]
-mod score;
+pub(crate) mod score;
 
 /// The truth about a recording, as far as the rules ask.
 pub(crate) mod truth {
@@ -88,15 +88,24 @@ fn told(changes: &[Change]) -> String {
 
 type Books = Mutex<Vec<(String, String, Arc<RuleBook>)>>;
 
-/// Plays one recording twice, with the rules of its agent and with general ones, and finds what is wrong.
-fn check(dir: &Path, registry: &Registry, books: &Books) -> Result<(), String> {
+/// Plays one recording twice, with the rules of its agent and with general ones, and finds what is wrong; adds the scores
+/// of both.
+fn check(dir: &Path, registry: &Registry, books: &Books, sums: &Mutex<[Score; 2]>) -> Result<(), String> {
     let (truth, recording) = open(dir)?;
     let agent = registry.get(&truth.agent).ok_or_else(|| format!("no agent is called {}", truth.agent))?;
     let version = Version::parse(&truth.version).ok();
-    try_rules(&truth, &recording, registry, books, (agent, version, GRACE))?;
+    let asked = agent.expectations(version.as_ref());
+    let mute = dir.extension().is_some_and(|variant| variant == "mute");
+    let expected = if mute { agent.expectations_unanswered(version.as_ref()) } else { asked };
+    let known = try_rules(&truth, &recording, registry, books, (agent, version, expected, GRACE))?;
     let unknown = registry.generic().ok_or("there are no general rules")?;
-    try_rules(&truth, &recording, registry, books, (unknown, None, GUESS))
-        .map_err(|error| format!("as an unknown agent: {error}"))
+    let guessed =
+        try_rules(&truth, &recording, registry, books, (unknown, None, unknown.expectations(None), GUESS))
+            .map_err(|error| format!("as an unknown agent: {error}"))?;
+    let mut sums = sums.lock().unwrap();
+    sums[0].add(&known);
+    sums[1].add(&guessed);
+    Ok(())
 }
 
 fn try_rules(
@@ -104,8 +113,8 @@ fn try_rules(
     recording: &Recording,
     registry: &Registry,
     books: &Books,
-    (agent, version, longest): (&Agent, Option<Version>, f64),
-) -> Result<(), String> {
+    (agent, version, expected, longest): (&Agent, Option<Version>, Expectations, f64),
+) -> Result<Score, String> {
     let of = version.as_ref().map(ToString::to_string).unwrap_or_default();
     let known = |(name, version, _): &&(String, String, _)| (name, version) == (&agent.name, &of);
     let book = books.lock().unwrap().iter().find(known).map(|(_, _, book)| book.clone());
@@ -116,7 +125,7 @@ fn try_rules(
     books.lock().unwrap().push((agent.name.clone(), of, book.clone()));
     let play = || {
         let settings = settings_for(agent, Settings::default());
-        replay(recording, book.clone(), settings, agent.expectations(version.as_ref()))
+        replay(recording, book.clone(), settings, expected)
     };
     let changes = play();
     let (first, second) = (timeline(&changes), timeline(&play()));
@@ -131,7 +140,8 @@ fn try_rules(
             kind: verdict.kind.clone(),
         })
         .collect();
-    let Score { longest_false_idle, missed, dialogs, .. } = score(truth, &said);
+    let score = score(truth, &said);
+    let Score { longest_false_idle, missed, dialogs, .. } = score;
     let mut wrong = Vec::new();
     if longest_false_idle > longest {
         wrong.push(format!("idle was said for {longest_false_idle:.1} s of what is not"));
@@ -139,7 +149,7 @@ fn try_rules(
     if missed > 0 {
         wrong.push(format!("{missed} of {dialogs} dialogs were missed"));
     }
-    if wrong.is_empty() { Ok(()) } else { Err(format!("{}; said: {}", wrong.join(", "), told(&changes))) }
+    if wrong.is_empty() { Ok(score) } else { Err(format!("{}; said: {}", wrong.join(", "), told(&changes))) }
 }
 
 #[test]
@@ -149,14 +159,14 @@ fn every_recording_is_read_the_same_each_time_and_without_harm() {
     scenes(&root, &mut dirs);
     assert!(dirs.len() >= 50, "only {} recordings were found below {}", dirs.len(), root.display());
     let registry = Registry::new(&[]);
-    let (books, wrong) = (Mutex::default(), Mutex::new(Vec::new()));
+    let (books, wrong, sums) = (Mutex::default(), Mutex::new(Vec::new()), Mutex::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
     std::thread::scope(|scope| {
         for part in dirs.chunks(dirs.len().div_ceil(threads)) {
-            let (registry, books, wrong, root) = (&registry, &books, &wrong, &root);
+            let (registry, books, wrong, sums, root) = (&registry, &books, &wrong, &sums, &root);
             scope.spawn(move || {
                 for dir in part {
-                    if let Err(reason) = check(dir, registry, books) {
+                    if let Err(reason) = check(dir, registry, books, sums) {
                         let name = dir.strip_prefix(root).unwrap_or(dir).display();
                         wrong.lock().unwrap().push(format!("{name}: {reason}"));
                     }
@@ -164,7 +174,10 @@ fn every_recording_is_read_the_same_each_time_and_without_harm() {
             });
         }
     });
+    let [known, guessed] = sums.into_inner().unwrap().map(|score: Score| score.share() * 100.0);
+    println!("{known:.1} % is right, and {guessed:.1} % where nothing is known of the agent");
     let mut wrong = wrong.into_inner().unwrap();
     wrong.sort();
     assert!(wrong.is_empty(), "{} of {} recordings:\n{}", wrong.len(), dirs.len(), wrong.join("\n"));
+    assert!(known >= 99.5 && guessed >= 92.0, "{known:.1} % is right, and {guessed:.1} % of unknown agents");
 }

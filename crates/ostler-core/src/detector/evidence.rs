@@ -1,10 +1,14 @@
 //! What the detector has been told, and when.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Asking, Fact, Failure, State, Steady};
+
+/// Who spends so much of a core is at work; animations and clocks take less.
+const BUSY_PERCENT: u32 = 25;
 
 /// What one rule saw on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,23 +82,40 @@ pub enum Claim {
 pub struct ProcessSample {
     /// The foreground process waits in a read of the terminal.
     pub reads_terminal: bool,
-    /// Processes that were started since the agent was ready.
+    /// It has one thread: nothing of it can be at work meanwhile.
+    pub single_threaded: bool,
+    /// The terminal collects lines, and no thread of the foreground process waits for it or for events: it sleeps, or waits
+    /// for another process.
+    pub deaf: bool,
+    /// Processes below the program.
     pub children: u32,
-    /// CPU time spent since the last look, in hundredths of one core.
+    /// Milliseconds since the newest of them was started.
+    pub newest_child_ms: Option<u64>,
+    /// CPU time that is spent now, in hundredths of one core: by the process that reads the terminal, else by all.
     pub cpu_percent: u32,
     /// Something was sent over the network and not answered.
     pub awaits_answer: bool,
 }
 
 impl ProcessSample {
-    /// What goes on that is no wait for a person.
-    pub(super) fn work(self) -> Option<&'static str> {
+    /// What goes on that is no wait for a person. A process that was started for the last prompt is at work, however
+    /// still it is; one that was there before belongs to the program.
+    pub(super) fn work(self, since_prompt: Option<Duration>) -> Option<&'static str> {
+        let newest = self.newest_child_ms.map(Duration::from_millis);
+        let fresh_child = newest.zip(since_prompt).is_some_and(|(age, since)| age < since);
         match self {
+            Self { cpu_percent: BUSY_PERCENT.., .. } => Some("its processes are at work"),
             Self { reads_terminal: true, .. } => None,
-            Self { children: 1.., .. } | Self { cpu_percent: 50.., .. } => Some("its processes are at work"),
+            Self { deaf: true, .. } if since_prompt.is_some() => Some("it does not listen to its terminal"),
+            _ if fresh_child => Some("a program that it started is at work"),
             Self { awaits_answer: true, .. } => Some("it waits for an answer from the network"),
             _ => None,
         }
+    }
+
+    /// Whether it waits for a person, and for nothing else.
+    pub(super) fn only_reads(self) -> bool {
+        self.reads_terminal && self.single_threaded && self.cpu_percent < BUSY_PERCENT
     }
 }
 
@@ -225,14 +246,14 @@ impl TurnRecord {
     }
 }
 
-/// When output came.
+/// When the screen said something new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Activity {
-    /// Begin of the present run of output.
+    /// Begin of the present run of news.
     pub(super) began: Option<Steady>,
-    /// Last output that was nobody's echo.
+    /// The last that was nobody's echo.
     pub(super) last: Option<Steady>,
-    /// Last output at all.
+    /// The last at all.
     pub(super) any: Option<Steady>,
 }
 

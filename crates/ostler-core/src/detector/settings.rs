@@ -20,6 +20,8 @@ pub struct Settings {
     pub submit_grace_ms: u32,
     /// An agent that is slow to take Enter has this long.
     pub enter_grace_ms: u32,
+    /// An agent that has drawn something since Enter, and left the text where it was, does not want it after this.
+    pub refusal_confirm_ms: u32,
     /// A start of which nothing is recognised is given up after this.
     pub startup_deadline_ms: u32,
     /// Output so soon after something was typed is its echo.
@@ -48,6 +50,14 @@ pub struct Settings {
     pub veto_expiry_ms: u32,
     /// A status that changes twice within this time, right after a start, has flickered.
     pub flicker_ms: u32,
+    /// A limit of which the agent does not tell the end is worth a try after this; each time after twice as long.
+    pub limit_ms: u32,
+    /// And after this at the latest. So is a quota that is used up.
+    pub limit_max_ms: u32,
+    /// Where no rule knows the screen, the processes are looked at when it has said nothing new for this long.
+    pub look_ms: u32,
+    /// What that look shows is waited for this long.
+    pub look_wait_ms: u32,
     /// Processes at work, where nothing better tells, are looked at again after this; each time after twice as long.
     pub look_again_ms: u32,
     /// And after this at the latest.
@@ -66,6 +76,7 @@ impl Default for Settings {
             noisy_idle_ms: 0,
             submit_grace_ms: 2_000,
             enter_grace_ms: 10_000,
+            refusal_confirm_ms: 1_000,
             startup_deadline_ms: 30_000,
             echo_ms: 400,
             flow_ms: 500,
@@ -79,6 +90,10 @@ impl Default for Settings {
             end_confirm_ms: 0,
             veto_expiry_ms: 120_000,
             flicker_ms: 100,
+            limit_ms: 60_000,
+            limit_max_ms: 900_000,
+            look_ms: 400,
+            look_wait_ms: 800,
             look_again_ms: 2_000,
             look_again_max_ms: 60_000,
             weights: Weights::default(),

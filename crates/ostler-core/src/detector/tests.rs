@@ -13,7 +13,8 @@ use crate::Failure;
 
 const BEGIN: Steady = Steady(1_000_000);
 
-const KNOWN: Expectations = Expectations { status: false, rules: true, transcript_ends: true };
+const KNOWN: Expectations =
+    Expectations { status: false, rules: true, transcript_ends: true, composer: false };
 const SPEAKS: Expectations = Expectations { status: true, ..KNOWN };
 const STRANGE: Expectations = Expectations { rules: false, ..KNOWN };
 
@@ -41,6 +42,7 @@ fn settings() -> Settings {
         noisy_idle_ms: 0,
         submit_grace_ms: 2_000,
         enter_grace_ms: 10_000,
+        refusal_confirm_ms: 1_000,
         startup_deadline_ms: 30_000,
         echo_ms: 400,
         flow_ms: 500,
@@ -54,6 +56,10 @@ fn settings() -> Settings {
         end_confirm_ms: 0,
         veto_expiry_ms: 120_000,
         flicker_ms: 100,
+        limit_ms: 60_000,
+        limit_max_ms: 200_000,
+        look_ms: 400,
+        look_wait_ms: 800,
         look_again_ms: 2_000,
         look_again_max_ms: 10_000,
         weights: WEIGHTS,
@@ -110,10 +116,10 @@ impl Stage {
     }
 
     /// The words of a script.
-    fn event(words: &str) -> Event {
+    fn event(words: &str, now: Steady) -> Event {
         let (word, rest) = words.split_once(' ').unwrap_or((words, ""));
         match word {
-            "out" => Event::Output,
+            "out" => Event::Drawn { at: now },
             "type" => Event::Typed { enter: false },
             "enter" => Event::Typed { enter: true },
             "begun" => Event::Begun,
@@ -126,19 +132,32 @@ impl Stage {
                 Event::Written { fact: fact(what), at: Steady(BEGIN.0 + at.parse::<u64>().unwrap()) }
             }
             "transport" => Event::Reported(Reporter::Transport, fact(rest)),
-            "sample" => Event::Sampled(match rest {
-                "reads" => ProcessSample { reads_terminal: true, ..ProcessSample::default() },
-                "children" => ProcessSample { children: 1, ..ProcessSample::default() },
-                "cpu" => ProcessSample { cpu_percent: 80, ..ProcessSample::default() },
-                "network" => ProcessSample { awaits_answer: true, ..ProcessSample::default() },
-                _ => ProcessSample::default(),
-            }),
+            "sample" => Event::Sampled(sample(rest)),
+            "agent" => Event::AgentRuns(rest == "runs"),
+            "limit-ends" => Event::LimitEnds(Some(Steady(BEGIN.0 + rest.parse::<u64>().unwrap()))),
             "judge" => Event::Judged(rest.parse().unwrap()),
             "lost" => Event::Lost,
             "tick" => Event::Tick,
             _ => panic!("no event is called {words:?}"),
         }
     }
+}
+
+/// What the processes do, in words; a child by its age in milliseconds.
+fn sample(words: &str) -> Option<ProcessSample> {
+    let mut sample = ProcessSample::default();
+    for word in words.split_whitespace() {
+        match word {
+            "hidden" => return None,
+            "reads" => sample.reads_terminal = true,
+            "alone" => sample.single_threaded = true,
+            "deaf" => sample.deaf = true,
+            "cpu" => sample.cpu_percent = 80,
+            "network" => sample.awaits_answer = true,
+            age => (sample.children, sample.newest_child_ms) = (1, Some(age.parse().unwrap())),
+        }
+    }
+    Some(sample)
 }
 
 /// `~` is general, `!` certain, `+` moving, `#print`, `/kind`, `@until`; `draft` and `empty` are the composer.
@@ -219,7 +238,7 @@ fn play_with(settings: Settings, expectations: Expectations, script: &str) -> St
         match words {
             "" => {}
             "restart" => stage.restart(),
-            _ => stage.handle(Stage::event(words), at),
+            _ => stage.handle(Stage::event(words, at), at),
         }
         if let Some(expected) = expected {
             assert_eq!(stage.shown(), expected, "at {line:?}: {:?}", stage.detector.verdict());

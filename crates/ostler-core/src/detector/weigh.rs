@@ -7,11 +7,16 @@ use crate::{State, Steady};
 /// The kind of work that is no more than trying again what failed.
 const RETRYING: &str = "retrying";
 
+/// The kind of a state in which the agent is not there any more.
+const GONE: &str = "gone";
+
 /// What a verdict rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ground {
     /// Something that tells.
     Evidence,
+    /// Signs that prove nothing alone: what the processes do is to be known before they are believed.
+    Signs,
     /// Processes that are at work, and nothing that tells at what.
     Processes,
     /// Nothing, or the word of the judge.
@@ -81,6 +86,11 @@ pub(super) fn rule(finding: &Finding) -> String {
 
 impl Detector {
     pub(super) fn weigh(&self, now: Steady) -> Weighed {
+        // Whatever it said and drew before, nobody stands behind it now.
+        if self.gone {
+            let gone = "the agent's own process has ended, and what started it runs on";
+            return Weighed::new(State::Unknown, 0.95, gone).kind(GONE).on(Ground::Nothing);
+        }
         // A dialog that was on the screen would be missing here, and an older word would count.
         if let Sight::Remembered { until } = self.sight
             && now < until
@@ -123,16 +133,27 @@ impl Detector {
         self.reading.draft.unwrap_or(!answered) && !self.vacant
     }
 
+    /// Until when an agent may take what was typed before Enter. One that has drawn something since, and left it where
+    /// it was, has refused it; the longer it took to draw, the longer it may take for the rest.
+    fn untaken_until(&self, entered: Steady) -> Steady {
+        let latest = entered.plus(millis(self.settings.enter_grace_ms));
+        let drawn = self.activity.any.filter(|any| *any > entered && self.reading.draft == Some(true));
+        drawn.map_or(latest, |drawn| {
+            let patience = millis(self.settings.refusal_confirm_ms).max(drawn.since(entered) * 2);
+            latest.min(drawn.plus(patience))
+        })
+    }
+
     /// Enter was typed, or the composer was emptied, a moment ago: work begins.
     pub(super) fn submitted(&self, now: Steady) -> Option<Weighed> {
         let grace = millis(self.settings.submit_grace_ms);
         let (until, because) = match (self.entered, self.emptied) {
-            // What was written is still there: the agent has yet to take it.
+            // What was written is still there: the agent has yet to take it, or does not want it.
             (Some(entered), None) if self.is_untaken(entered) => {
-                (entered.plus(millis(self.settings.enter_grace_ms)), "Enter was typed, and not taken yet")
+                (self.untaken_until(entered), "Enter was typed, and not taken yet")
             }
             (Some(entered), None) => (entered.plus(grace), "Enter was typed"),
-            (_, Some(emptied)) => (emptied.plus(grace), "the composer was emptied"),
+            (_, Some(_)) => (self.emptied_until, "the composer was emptied"),
             (None, None) => return None,
         };
         (now < until).then(|| Weighed::new(State::Working, 0.6, because).again(until))
@@ -159,7 +180,9 @@ impl Detector {
     /// Only the screen speaks.
     fn screen(&self, now: Steady) -> Weighed {
         match self.reading.find(State::Working) {
-            Some(finding) if !finding.general => return Weighed::new(State::Working, 0.9, rule(finding)),
+            Some(finding) if !finding.general || finding.certain => {
+                return Weighed::new(State::Working, 0.9, rule(finding));
+            }
             // Agents at work move. What does not, and never did, may be quoted text.
             Some(finding) => {
                 let patience = if finding.moving { self.settings.stall_ms } else { self.settings.silence_ms };

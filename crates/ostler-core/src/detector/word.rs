@@ -32,7 +32,7 @@ impl Detector {
         if let Some(At { what: Claim::Blocked(kind), .. }) = claim {
             return Some(Weighed::new(State::Blocked, 0.97, "program status: blocked").kind(kind.as_str()));
         }
-        let asked = self.asked()?;
+        let asked = self.waits_for()?;
         // What was asked in a hook may have been answered by a policy of the agent, unseen by any hook.
         let newer_claim = self.claim.is_some_and(|claim| claim.at > asked.at);
         let doubt = asked.at.plus(millis(self.settings.contradiction_ms));
@@ -57,8 +57,8 @@ impl Detector {
         let claims = self.claim.is_some_and(|claim| claim.what == Claim::Working);
         let record = self.record();
         let open = record.open.is_some_and(|open| open.what) && record.asked.is_none();
-        let moved = self.activity.any.unwrap_or(self.born);
-        (claims || (self.claim.is_none() && open)).then(|| moved.plus(millis(self.settings.still_dialog_ms)))
+        (claims || (self.claim.is_none() && open))
+            .then(|| self.moved().plus(millis(self.settings.still_dialog_ms)))
     }
 
     /// The agent tells its status on the terminal.
@@ -86,6 +86,12 @@ impl Detector {
                 let because = format!("program status: {word}");
                 if let Some(weighed) = self.unannounced(claim.at, &because, now) {
                     return Some(weighed);
+                }
+                // Some say so before they have drawn anything to type into.
+                let deadline = self.born.plus(millis(self.settings.startup_deadline_ms));
+                let unseen = self.expectations.composer && self.reading.draft.is_none();
+                if unseen && !self.ready && now < deadline {
+                    return Some(self.hold(because).and("its composer is not there yet").again(deadline));
                 }
                 // What was in the composer is gone: the agent took it, and has yet to say so.
                 if let Some(weighed) = self.submitted(now) {
@@ -139,8 +145,7 @@ impl Detector {
     /// Word of work gives way to a terminal that is silent, and looks idle, for long.
     fn doubted(&self, weighed: Weighed, now: Steady) -> Option<Weighed> {
         let expiry = millis(self.settings.veto_expiry_ms);
-        let silent_since = self.activity.any.unwrap_or(self.born);
-        let Some(idle_since) = self.seen.idle.map(|idle| idle.max(silent_since)) else {
+        let Some(idle_since) = self.seen.idle.map(|idle| idle.max(self.moved())) else {
             return Some(weighed);
         };
         let expires = idle_since.plus(expiry);
@@ -153,7 +158,10 @@ impl Detector {
         let open = record.open?;
         let reporter = self.reporter().name();
         // The answer is over, and the agent goes on: what is typed now may be kept until the next prompt.
-        let goes_on = self.reading.find(State::Working).filter(|finding| finding.certain && !open.what);
+        let goes_on = self
+            .reading
+            .find(State::Working)
+            .filter(|finding| finding.certain && !finding.general && !open.what);
         if let Some(finding) = goes_on {
             return Some(Weighed::new(State::Working, 0.9, rule(finding)));
         }

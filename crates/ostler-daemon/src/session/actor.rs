@@ -23,7 +23,6 @@ use super::{Command, Services, SessionHandle};
 use crate::hooks::Claim;
 use crate::judge::Question;
 use crate::knowledge::Known;
-use crate::process::Meter;
 use crate::transcript::{Batch, Watcher};
 use crate::transport::{Arrived, Holder, LinkError, Transport};
 use crate::{clock, evidence};
@@ -59,7 +58,6 @@ pub(crate) struct Actor {
     judge: crate::judge::Appointed,
     question: Option<Question>,
     watcher: Option<Watcher>,
-    meter: Meter,
     replies: HashMap<Ticket, Reply>,
     /// Reports of hooks, kept until they were heard, and what they are about.
     claims: HashMap<Ticket, (Claim, String)>,
@@ -143,7 +141,6 @@ impl Actor {
             judge: crate::judge::Appointed::default(),
             question: None,
             watcher: None,
-            meter: Meter::default(),
             replies: HashMap::new(),
             claims: HashMap::new(),
             last_ticket: 0,

@@ -31,7 +31,14 @@ pub(super) fn explanation(session: &Session, info: SessionInfo, now: Steady) -> 
         signal("title", session.screen().title().map(str::to_owned), None),
         signal("composer", Some(composer(session)), None),
         signal("output", output.map(|_| "something was written".to_owned()), output),
-        signal("processes", sample.map(|sample| processes(sample.what)), sample.map(|sample| sample.at)),
+        match session.hidden_processes() {
+            Some(since) => signal("processes", Some(HIDDEN.to_owned()), Some(since)),
+            None => signal(
+                "processes",
+                sample.map(|sample| processes(sample.what)),
+                sample.map(|sample| sample.at),
+            ),
+        },
         signal(
             "terminal",
             Some(format!(
@@ -57,6 +64,9 @@ pub(super) fn explanation(session: &Session, info: SessionInfo, now: Steady) -> 
         files: session.profile().agent.files.clone(),
     }
 }
+
+/// What is said of processes where nothing can be said.
+const HIDDEN: &str = "cannot be seen: /proc does not show them here, and the screen has to do";
 
 fn composer(session: &Session) -> String {
     match session.observer().composer() {
@@ -88,8 +98,12 @@ fn turn(record: &TurnRecord) -> Option<String> {
 }
 
 fn processes(sample: ProcessSample) -> String {
-    let reads =
-        if sample.reads_terminal { "reads from the terminal" } else { "does not read from the terminal" };
-    let awaits = if sample.awaits_answer { ", waits for an answer from the network" } else { "" };
-    format!("{reads}, {} below it, {} % of a core{awaits}", sample.children, sample.cpu_percent)
+    let ProcessSample { reads_terminal, deaf, children, cpu_percent, awaits_answer, .. } = sample;
+    let reads = match (reads_terminal, deaf) {
+        (true, _) => "reads from the terminal",
+        (false, true) => "sleeps or waits for another process, and does not listen to the terminal",
+        (false, false) => "does not read from the terminal",
+    };
+    let awaits = if awaits_answer { ", waits for an answer from the network" } else { "" };
+    format!("{reads}, {children} below it, {cpu_percent} % of a core{awaits}")
 }

@@ -182,7 +182,7 @@ const NOTICED: [(Sabotage, u64); 18] = [
     (Sabotage::Session(Safeguard::RecordedBeforeTold), 66),
     (Sabotage::Session(Safeguard::RecordedPromptsStop), 104),
     (Sabotage::LedgerForgets, 345),
-    (Sabotage::CommitsAreLate, 4),
+    (Sabotage::CommitsAreLate, 13),
     (Sabotage::WritesAreForgotten, 38),
 ];
 

@@ -231,7 +231,10 @@ fn await_startup(session: &SessionInfo, deadline: Instant) -> Result<Vec<Message
                 Ok(Response::Message(message)) => break *message,
                 Ok(_) => return Err(super::unexpected()),
                 Err(error) if error.kind == Kind::TimedOut => {
-                    if left.is_zero() || status(&session.id).is_some_and(|session| needs_person(&session)) {
+                    if left.is_zero()
+                        || status(&session.id)
+                            .is_some_and(|session| needs_person(&session) || is_gone(&session))
+                    {
                         break message;
                     }
                 }
@@ -260,7 +263,7 @@ fn await_ready(session: &SessionInfo, deadline: Instant) -> Result<SessionInfo, 
             answer => return answer.and_then(super::session),
         }
         let seen = status(&session.id).unwrap_or_else(|| session.clone());
-        if left.is_zero() || needs_person(&seen) || is_unrecognised(&seen) {
+        if left.is_zero() || needs_person(&seen) || is_unrecognised(&seen) || is_gone(&seen) {
             return Ok(seen);
         }
     }
@@ -274,6 +277,11 @@ fn needs_person(session: &SessionInfo) -> bool {
 /// Whether nothing that is known of the agent was on its screen for so long that it is taken as it is.
 fn is_unrecognised(session: &SessionInfo) -> bool {
     session.state == State::Unknown && session.kind.as_deref() == Some("unrecognised")
+}
+
+/// Whether the agent's own process has ended, and what started it runs on.
+fn is_gone(session: &SessionInfo) -> bool {
+    session.state == State::Unknown && session.kind.as_deref() == Some("gone")
 }
 
 fn status(id: &str) -> Option<SessionInfo> {

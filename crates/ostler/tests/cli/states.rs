@@ -132,9 +132,8 @@ fn a_child_that_ends_without_a_word_is_noticed() {
     let fifo = home.scratch().join("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
     home.start_sh("a", &format!("echo busy; (read x < {}); read y", fifo.display()));
-    until("its child is seen", || {
-        home.status("a")["because"].to_string().contains("processes are at work").then_some(())
-    });
+    until("its child is seen", || home.ok(["explain", "a"]).contains("1 below it").then_some(()));
+    assert_ne!(home.status("a")["state"], "idle");
     fs::write(&fifo, "\n").unwrap();
     let idle = wait(&home, "idle");
     assert!(idle["because"].to_string().contains("reads from the terminal"), "{idle}");

@@ -51,7 +51,7 @@ fn words() -> impl Strategy<Value = String> {
         4 => findings().prop_map(|findings| format!("read {findings}")),
         2 => fixed(&["claim idle", "claim working", "claim done", "claim error", "claim blocked", "claim clear"]),
         2 => (fixed(&["hook", "transcript", "transport"]), fixed(&facts)).prop_map(|(who, what)| format!("{who} {what}")),
-        1 => fixed(&["sample reads", "sample children", "sample cpu", "sample network", "sample", "judge idle", "judge working", "lost"]),
+        1 => fixed(&["sample reads", "sample reads alone", "sample deaf", "sample 300", "sample cpu", "sample network", "sample hidden", "sample", "judge idle", "judge working", "lost"]),
         1 => Just("restart".to_owned()),
     ]
 }
@@ -71,14 +71,15 @@ fn perform(stage: &mut Stage, wait: u64, words: &str) {
     stage.run_until(at);
     match words {
         "restart" => stage.restart(),
-        _ => stage.handle(Stage::event(words), at),
+        _ => stage.handle(Stage::event(words, at), at),
     }
 }
 
 /// Whether anything in an event speaks for idle.
 fn speaks_for_idle(words: &str) -> bool {
     let says = |word: &str| words.split([' ', '~', '!']).any(|part| part == word);
-    says("idle") || says("done") || words.contains("stop") || says("interrupted") || says("reads")
+    let failed = words.contains(" quota") || words == "claim error";
+    says("idle") || says("done") || failed || words.contains("stop") || says("interrupted") || says("reads")
 }
 
 proptest! {
@@ -152,7 +153,7 @@ proptest! {
         let samples = stage.samples;
         for _ in 0..5 {
             let now = stage.now.plus(Duration::from_millis(1));
-            stage.handle(Event::Sampled(ProcessSample::default()), now);
+            stage.handle(Event::Sampled(Some(ProcessSample::default())), now);
             stage.run_until(now.plus(Duration::from_hours(24)));
         }
         prop_assert!(stage.samples <= samples + 1);

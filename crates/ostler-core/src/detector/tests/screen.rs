@@ -126,15 +126,19 @@ fn enter_means_work_for_a_while() {
          12999 -> working
          13000 -> idle",
     );
-    // Taken, and still no sign of work.
+    // Taken, and still no sign of work: it was slow to take it, and may be as slow to show work.
     play(
         KNOWN,
         "0 read idle draft
          2000 -> idle
          3000 enter -> working
-         8000 read idle empty -> working
-         9999 -> working
-         10000 -> idle",
+         5500 read idle empty -> working
+         10499 -> working
+         10500 -> idle",
+    );
+    play(
+        KNOWN,
+        "0 read idle draft\n 2000 -> idle\n 3000 enter -> working\n 3050 read idle empty -> working\n 5049 -> working\n 5050 -> idle",
     );
     // A start is not over because somebody typed, nor is what was typed then a prompt.
     let stage = play(
@@ -142,6 +146,110 @@ fn enter_means_work_for_a_while() {
         "0 read blocked\n 1000 enter\n 1030 read idle -> starting\n 2230 -> idle\n 2300 out -> idle",
     );
     assert_eq!(stage.announced.last(), Some(&(2230, State::Idle)));
+}
+
+#[test]
+fn what_is_erased_or_refused_is_no_work() {
+    for (expected, rest) in [(KNOWN, "0 read idle empty"), (SPEAKS, "0 claim idle\n 10 read idle empty")] {
+        // A slash, and Backspace.
+        play(
+            expected,
+            &format!(
+                "{rest}\n 2000 -> idle\n 3000 type\n 3020 out\n 3040 read idle draft -> idle\n 4000 type\n 4020 out
+                 4040 read idle empty -> idle\n 9000 -> idle"
+            ),
+        );
+        // An unknown command: the agent says so, and the text stays.
+        play(
+            expected,
+            &format!(
+                "{rest}\n 2000 type\n 2040 read idle draft\n 3000 enter -> working\n 3050 out\n 3080 read idle draft
+                 4049 -> working\n 4050 -> idle\n 20000 -> idle"
+            ),
+        );
+        // It took a while to draw, and may take a while longer; a text that stays for ever was not taken.
+        play(
+            expected,
+            &format!(
+                "{rest}\n 2000 type\n 2040 read idle draft\n 3000 enter -> working\n 5000 out\n 5030 read idle draft
+                 8999 -> working\n 9000 -> idle"
+            ),
+        );
+        // A prompt that was typed and then submitted.
+        play(
+            expected,
+            &format!(
+                "{rest}\n 2000 type\n 2040 read idle draft\n 3000 enter -> working\n 3050 out
+                 3080 read idle empty -> working\n 5000 -> working"
+            ),
+        );
+    }
+}
+
+#[test]
+fn an_agent_is_ready_when_its_composer_is_there() {
+    let boxed = Expectations { composer: true, ..SPEAKS };
+    play(boxed, "0 claim idle -> starting\n 400 out\n 430 read idle empty -> idle");
+    play(
+        boxed,
+        "0 claim idle -> starting\n 400 read blocked/trust -> blocked/trust\n 900 read idle empty -> idle",
+    );
+    // It may look otherwise in a version of which nobody knows; once it was there, it may be hidden.
+    play(boxed, "0 claim idle -> starting\n 29999 -> starting\n 30000 -> idle");
+    play(boxed, "0 claim idle\n 400 read idle empty -> idle\n 900 read -> idle");
+}
+
+#[test]
+fn an_agent_whose_process_has_ended_is_gone_whatever_its_screen_shows() {
+    for seen in ["read idle", "read working", "claim idle", "read blocked/trust", "hook stop"] {
+        play(KNOWN, &format!("0 {seen}\n 5000 agent ended -> unknown/gone\n 6000 {seen} -> unknown/gone"));
+    }
+    let stage = play(KNOWN, "0 read idle\n 5000 -> idle\n 5000 agent ended\n 9000 agent runs -> idle");
+    assert!(!stage.detector.is_gone());
+    // What its wrapper writes is looked at once: it may start the agent again.
+    let stage = play(KNOWN, "0 read idle\n 5000 agent ended\n 6000 out\n 7000 out\n 90000 tick");
+    assert_eq!((stage.samples, stage.detector.is_puzzled()), (3, false));
+}
+
+#[test]
+fn a_limit_comes_to_an_end() {
+    let limited = "0 read idle empty\n 2000 -> idle\n 3000 enter\n 3100 read working -> working";
+    let again = |at: u64| format!("{at} read idle limited/rate_limit#7");
+    // Each one in a row is waited for twice as long.
+    play(
+        KNOWN,
+        &format!(
+            "{limited}\n {} -> limited/rate_limit\n 65999 -> limited/rate_limit\n 66000 -> idle\n 90000 out\n 95000 -> idle
+             100000 enter\n 100100 read working -> working\n 101000 read idle limited/rate_limit#8 -> limited/rate_limit
+             220999 -> limited/rate_limit\n 221000 -> idle",
+            again(6000)
+        ),
+    );
+    // The agent got through in between.
+    play(
+        KNOWN,
+        &format!(
+            "{limited}\n {}\n 66000 -> idle\n 70000 enter\n 70100 read working -> working\n 71000 read idle -> working
+             80000 -> idle\n 90000 enter\n 90100 read working\n 91000 read idle limited/rate_limit#8 -> limited/rate_limit
+             150999 -> limited/rate_limit\n 151000 -> idle",
+            again(6000)
+        ),
+    );
+    // A quota lasts, unless the agent tells its end.
+    play(
+        KNOWN,
+        "0 read idle\n 2000 read idle limited/quota -> limited/quota\n 201999 -> limited/quota\n 202000 -> idle",
+    );
+    let told = "0 read idle\n 2000 read idle limited/quota@5pm -> limited/quota@5pm\n 2001 limit-ends 90000";
+    let stage = play(KNOWN, &format!("{told}\n 89999 -> limited/quota@5pm\n 90000 -> idle"));
+    assert_eq!(stage.detector.unread_limit(), None);
+    assert_eq!(
+        play(KNOWN, "0 read idle\n 2000 read idle limited/quota@5pm").detector.unread_limit(),
+        Some("5pm")
+    );
+    // By the agent's own word too; and where nothing shows that it rests, nothing is known.
+    play(KNOWN, "0 hook prompt\n 10 hook rate-limit -> limited/rate_limit\n 60010 -> idle");
+    play(KNOWN, "0 read limited/rate_limit -> limited/rate_limit\n 60000 -> unknown");
 }
 
 #[test]
@@ -265,6 +373,6 @@ fn work_that_holds_for_agents_in_general_needs_motion() {
     );
     play(KNOWN, "0 read working -> working\n 900000 -> working");
     // What has moved is nobody's quotation, and may stand still for longer.
-    play(STRANGE, "0 out\n 30 read ~working+ ~idle -> working\n 10029 -> working\n 10030 -> idle");
-    play(STRANGE, "0 out\n 30 read ~working ~idle -> working\n 2029 -> working\n 2030 -> idle");
+    play(STRANGE, "0 out\n 30 read ~working+ ~idle -> working\n 10829 -> working\n 10830 -> idle");
+    play(STRANGE, "0 out\n 30 read ~working ~idle -> working\n 2829 -> working\n 2830 -> idle");
 }

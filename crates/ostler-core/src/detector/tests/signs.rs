@@ -23,7 +23,7 @@ fn an_unknown_agent_that_came_to_rest_needs_less_silence() {
 fn an_unknown_agent_that_has_not_answered_enter_is_waited_for() {
     play(STRANGE, &format!("{AT_REST} 5100 enter -> working\n 15099 -> working\n 15100 -> idle"));
     // It echoed it.
-    play(STRANGE, &format!("{AT_REST} 5100 enter -> working\n 5110 out\n 7099 -> working\n 7100 -> idle"));
+    play(STRANGE, &format!("{AT_REST} 5100 enter -> working\n 5110 out\n 7899 -> working\n 7900 -> idle"));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn signs_are_added_up() {
     let stage = play(STRANGE, "0 out\n 2500 sample reads -> idle");
     assert!((stage.detector.verdict().confidence - 0.95).abs() < 0.001);
     // Processes at work are.
-    play(STRANGE, "0 out\n 30 read ~idle\n 1900 sample children\n 2100 -> working");
+    play(STRANGE, "0 out\n 30 read ~idle\n 1900 sample cpu\n 2100 -> working");
     play(STRANGE, "0 out\n 30 read ~idle\n 1900 sample cpu\n 2100 -> working");
     // An agent that is known is not ready because of them.
     play(
@@ -73,6 +73,54 @@ fn signs_are_added_up() {
     );
     // A look that is older than the last output says nothing.
     play(STRANGE, "0 out\n 10 sample reads\n 20 out\n 9000 -> starting");
+}
+
+#[test]
+fn a_prompt_in_front_of_processes_at_work_is_not_idle() {
+    let prompt = "0 out\n 30 read ~idle";
+    for (seen, state) in [
+        ("cpu", "working"),
+        ("reads cpu", "working"),
+        ("network", "working"),
+        // What was there before the prompt belongs to the program, and who sleeps before it is asked anything starts.
+        ("9000", "idle"),
+        ("deaf", "starting"),
+        ("deaf 9000", "starting"),
+        ("hidden", "idle"),
+        ("", "idle"),
+    ] {
+        play(STRANGE, &format!("{prompt}\n 560 sample {seen} -> {}\n 2500 -> {state}", "starting"));
+    }
+    // A program that does nothing but read needs no patience.
+    play(STRANGE, &format!("{prompt}\n 560 sample reads alone -> idle"));
+    play(STRANGE, &format!("{prompt}\n 560 sample reads -> starting\n 2029 -> starting\n 2030 -> idle"));
+    let turn = format!("{AT_REST} 5100 enter -> working\n 5600 out\n 7200 sample");
+    for (seen, state) in [("deaf", "working"), ("2000", "working"), ("9000", "idle"), ("reads alone", "idle")]
+    {
+        play(STRANGE, &format!("{turn} {seen}\n 8000 -> {state}"));
+    }
+    // What was left behind asleep holds up nothing for ever.
+    play(STRANGE, &format!("{turn} 2000 -> working\n 125599 -> working\n 125600 -> idle"));
+}
+
+#[test]
+fn idle_waits_for_a_look_at_the_processes_and_not_for_ever() {
+    let mut stage = play(STRANGE, "0 out\n 30 read ~idle\n 399 tick");
+    assert_eq!((stage.samples, stage.detector.deadline()), (0, Some(BEGIN.plus(Duration::from_millis(400)))));
+    stage.run_until(BEGIN.plus(Duration::from_millis(400)));
+    assert_eq!(stage.samples, 1);
+    let slow = Settings { look_wait_ms: 3_000, ..settings() };
+    play_with(slow, STRANGE, "0 out\n 30 read ~idle\n 3399 -> starting\n 3400 -> idle");
+    play_with(slow, STRANGE, "0 out\n 30 read ~idle\n 3000 sample cpu -> working");
+}
+
+#[test]
+fn a_sleeping_child_does_not_keep_a_start_from_coming_to_nothing() {
+    play(STRANGE, "0 out\n 560 sample 300 -> starting\n 29999 -> starting\n 30000 -> unknown/unrecognised");
+    play(KNOWN, "0 out\n 2500 sample 300 -> starting\n 30000 -> unknown/unrecognised");
+    // Its end may come without a word: it is looked at again.
+    let stage = play(STRANGE, "0 out\n 560 sample 300 -> starting\n 2600 sample reads alone -> idle");
+    assert_eq!(stage.samples, 2);
 }
 
 #[test]
@@ -134,17 +182,17 @@ fn a_judge_does_not_call_working_processes_idle() {
     let stage = play(
         STRANGE,
         "0 out
-         2500 sample children -> working
+         2500 sample cpu -> working
          40000 judge idle -> working
          50000 sample -> idle",
     );
     assert_eq!(stage.detector.verdict().because[0], "judge: idle");
-    play(STRANGE, "0 out\n 2500 sample children -> working\n 40000 judge blocked -> blocked/dialog");
+    play(STRANGE, "0 out\n 2500 sample cpu -> working\n 40000 judge blocked -> blocked/dialog");
 }
 
 #[test]
 fn processes_at_work_are_looked_at_again_less_and_less_often() {
-    let mut stage = play(STRANGE, "0 out\n 2500 sample children -> working");
+    let mut stage = play(STRANGE, "0 out\n 2500 sample cpu -> working");
     assert_eq!(stage.samples, 1);
     let mut looks = Vec::new();
     while looks.len() < 6 {
@@ -154,14 +202,15 @@ fn processes_at_work_are_looked_at_again_less_and_less_often() {
         if stage.samples > before {
             looks.push(due.0 - BEGIN.0);
             assert_eq!(stage.detector.deadline(), None, "one look at a time");
-            stage.handle(Stage::event("sample children"), due.plus(Duration::from_millis(50)));
+            let reported = due.plus(Duration::from_millis(50));
+            stage.handle(Stage::event("sample cpu", reported), reported);
         }
     }
     assert_eq!(looks, [4_500, 8_550, 16_600, 26_650, 36_700, 46_750]);
     // The child is gone: so is the reason to look.
     let due = stage.detector.deadline().unwrap();
     stage.handle(Event::Tick, due);
-    stage.handle(Stage::event("sample"), due);
+    stage.handle(Stage::event("sample", due), due);
     assert_eq!(stage.detector.verdict().state, State::Unknown);
     assert_eq!(stage.detector.deadline(), None);
 }
@@ -173,7 +222,7 @@ fn a_question_over_the_network_is_work_unless_the_terminal_is_read() {
     assert!(stage.detector.deadline().is_some(), "it is looked at again");
     let mut stage = play(STRANGE, "0 out\n 2400 tick");
     let both = ProcessSample { reads_terminal: true, awaits_answer: true, ..ProcessSample::default() };
-    stage.handle(Event::Sampled(both), BEGIN.plus(Duration::from_millis(2_500)));
+    stage.handle(Event::Sampled(Some(both)), BEGIN.plus(Duration::from_millis(2_500)));
     assert_eq!(stage.detector.verdict().state, State::Idle);
     // It supports, and no more.
     play(KNOWN, "0 read idle\n 2500 sample network -> idle");
@@ -185,20 +234,18 @@ fn looks_begin_anew_with_every_silence_and_end_with_better_evidence() {
     let stage = play(
         STRANGE,
         "0 out
-         2500 sample children -> working
-         4600 sample children
+         2500 sample cpu -> working
+         4600 sample cpu
          10000 out
-         12100 sample children -> working
+         12100 sample cpu -> working
          14099 tick",
     );
     assert_eq!(
         (stage.samples, stage.detector.deadline()),
         (4, Some(BEGIN.plus(Duration::from_millis(14_100))))
     );
-    let stage = play(
-        STRANGE,
-        "0 out\n 2500 sample children -> working\n 3000 claim idle -> idle\n 99999 tick -> idle",
-    );
+    let stage =
+        play(STRANGE, "0 out\n 2500 sample cpu -> working\n 3000 claim idle -> idle\n 99999 tick -> idle");
     assert_eq!((stage.samples, stage.detector.deadline()), (1, None));
     // An agent that waits for its terminal is not looked at again.
     let stage = play(STRANGE, "0 out\n 2500 sample reads -> idle\n 99999 tick -> idle");
@@ -211,7 +258,7 @@ fn it_is_puzzled_while_nothing_better_than_processes_or_a_judge_tells() {
         (STRANGE, "0 out\n 1000 tick", false),
         (STRANGE, "0 out\n 2500 tick", true),
         (STRANGE, "0 out\n 40000 tick", true),
-        (STRANGE, "0 out\n 2500 sample children", true),
+        (STRANGE, "0 out\n 2500 sample cpu", true),
         (STRANGE, "0 out\n 2500 sample reads", false),
         (STRANGE, "0 out\n 40000 judge idle", true),
         (STRANGE, "0 out\n 40000 judge idle\n 40001 out", false),

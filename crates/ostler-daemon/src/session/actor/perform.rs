@@ -63,6 +63,8 @@ impl Actor {
                     Event::BodyStored { order, stored }
                 });
             }
+            Effect::FindAgent { names } => self.find_agent(names),
+            Effect::AwaitAgentEnd { pid } => self.await_agent_end(pid),
             Effect::AskJudge { question } => self.ask_judge(question),
             Effect::CancelJudge => self.question = None,
             Effect::GatherContext => {
@@ -190,8 +192,23 @@ impl Actor {
     /// Looks at the processes, aside.
     fn sample(&mut self) {
         let Some(program) = self.session.pid() else { return };
-        let (meter, session, now) = (self.meter.clone(), self.record.start.id.clone(), clock::steady());
-        self.errands.spawn_blocking(move || Event::Sampled(Some(meter.sample(program, &session, now))));
+        let session = self.record.start.id.clone();
+        self.errands.spawn_blocking(move || Event::Sampled(process::sample(program, &session)));
+    }
+
+    /// Looks for the agent's own process, aside.
+    fn find_agent(&mut self, names: Vec<String>) {
+        let Some(program) = self.session.pid() else { return };
+        let session = self.record.start.id.clone();
+        let find = move || process::find_agent(program, &session, &names);
+        self.errands.spawn_blocking(move || Event::AgentFound(find()));
+    }
+
+    fn await_agent_end(&mut self, pid: u32) {
+        self.errands.spawn(async move {
+            process::await_end(pid).await;
+            Event::AgentEnded
+        });
     }
 
     fn ask_judge(&mut self, number: u64) {

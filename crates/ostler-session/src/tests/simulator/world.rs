@@ -91,6 +91,7 @@ enum Arrival {
     Exited,
     Rules,
     Sampled,
+    AgentFound,
     KeyDriven,
     BodyStored(u64),
     Context,
@@ -430,6 +431,7 @@ impl World {
                 let sample = ProcessSample { reads_terminal, ..ProcessSample::default() };
                 self.hand(Event::Sampled(Some(sample)));
             }
+            Arrival::AgentFound => self.hand(Event::AgentFound(None)),
             Arrival::KeyDriven => self.hand(Event::KeyDriven(false)),
             Arrival::BodyStored(order) => {
                 let line = SafeText::new("Read the file and do what it says.");

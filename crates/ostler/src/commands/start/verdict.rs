@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use ostler_core::State;
 use ostler_protocol::{MessageInfo, Proof, SessionInfo};
 
-use super::is_unrecognised;
+use super::{is_gone, is_unrecognised};
 use crate::commands::{agents, send};
 use crate::error::{CommandError, Kind};
 
@@ -18,6 +18,13 @@ pub(in crate::commands) fn verdict(
     let name = &session.name;
     if session.state == State::Exited {
         return ended(session, messages.is_empty());
+    }
+    if is_gone(session) {
+        let message =
+            format!("the agent of {name} has ended, and what started it runs on{}", send::screen_end(name));
+        return Err(
+            CommandError::new(Kind::Failed, message).hint(format!("ostler logs {name}; ostler stop {name}"))
+        );
     }
     let Some(open) = messages.iter().find(|message| message.proof < Proof::Submitted) else {
         return standing(session, wait && messages.is_empty() && session.preset.is_some());

@@ -163,6 +163,7 @@ impl World {
             }
             Effect::LoadRules => self.arrive(30, Arrival::Rules),
             Effect::Sample => self.arrive(10, Arrival::Sampled),
+            Effect::FindAgent { .. } => self.arrive(10, Arrival::AgentFound),
             Effect::FindKeyDriven { .. } => self.arrive(5, Arrival::KeyDriven),
             Effect::CheckGrants => {
                 let grants = self.plan.grants;
@@ -183,7 +184,8 @@ impl World {
                 let output = self.agent.hang_up(self.now);
                 self.emit(&output);
             }
-            Effect::FollowTranscript
+            Effect::AwaitAgentEnd { .. }
+            | Effect::FollowTranscript
             | Effect::NameTranscript { .. }
             | Effect::TranscriptActive(_)
             | Effect::AskJudge { .. }
