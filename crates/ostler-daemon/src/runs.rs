@@ -301,8 +301,9 @@ impl Runs {
         self.ready().await;
         let live = self.all();
         let live = live.iter().map(|handle| handle.info.borrow().clone());
-        // One that has ended may still have something to clear away.
-        let mut runs: Vec<RunInfo> = live.filter(|run| all || run.ended.is_none()).collect();
+        // One that has ended may still have something to clear away; one that waits for a person goes on.
+        let goes_on = |run: &RunInfo| matches!(run.outcome, None | Some(Outcome::Blocked { .. }));
+        let mut runs: Vec<RunInfo> = live.filter(|run| all || goes_on(run)).collect();
         if all {
             let cells =
                 self.shared_store.list(Kind::Run).await.map_err(|error| shared_store_problem(&error))?;
