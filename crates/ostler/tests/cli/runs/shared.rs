@@ -44,6 +44,7 @@ impl Server {
     pub(super) fn home(&self) -> TestHome {
         let home = TestHome::with_repository();
         let config = format!("[store]\nurl = \"{}\"\n", self.url());
+        std::fs::create_dir_all(home.path().join("config")).unwrap();
         std::fs::write(home.path().join("config/config.toml"), config).unwrap();
         home
     }
