@@ -161,7 +161,9 @@ fn a_collapsed_paste_is_known_by_its_size() {
 fn a_text_that_was_cut_is_cleared_and_never_submitted() {
     let long = "a text that is longer than what it takes";
     let world = agent(&["--cut-pastes", "30"]).sends(1_000, long).sends(1_100, "a short one").play();
-    assert_eq!((world.message(0).state, world.message(1).state), (MessageState::Failed, DELIVERED));
+    // By then somebody may have emptied the composer, and it cannot be told what became of the last try.
+    assert!(matches!(world.message(0).state, MessageState::Failed | MessageState::Uncertain));
+    assert_eq!(world.message(1).state, DELIVERED);
     assert_eq!(world.taken(), ["a short one"]);
 }
 
