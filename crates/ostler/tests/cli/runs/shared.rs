@@ -2,7 +2,9 @@
 
 #![allow(clippy::print_stdout, reason = "what is left out is said")]
 
+use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -44,7 +46,8 @@ impl Server {
     pub(super) fn home(&self) -> TestHome {
         let home = TestHome::with_repository();
         let config = format!("[store]\nurl = \"{}\"\n", self.url());
-        std::fs::create_dir_all(home.path().join("config")).unwrap();
+        let settings = home.path().join("config");
+        DirBuilder::new().recursive(true).mode(0o700).create(settings).unwrap();
         std::fs::write(home.path().join("config/config.toml"), config).unwrap();
         home
     }
