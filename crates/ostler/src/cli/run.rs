@@ -82,8 +82,8 @@ pub(crate) struct Run {
     /// Tell agents nothing of those who tried before them, whatever the task file says
     #[arg(long)]
     pub(crate) no_pre_context: bool,
-    /// How long an agent may wait for a person before the run is reported as blocked, in seconds; it goes on when
-    /// somebody answers after that
+    /// How long an agent may wait for a person before the run is reported as blocked, in seconds; a later
+    /// answer still lets it go on
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub(crate) blocked: Option<f64>,
     /// How long an agent may go on trying again while its provider fails, in seconds; 0 leaves it to the agent

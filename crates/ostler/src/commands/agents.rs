@@ -65,7 +65,7 @@ impl Here {
         for untrusted in &presets.untrusted {
             let file = untrusted.file.display();
             tell(&format!(
-                "{file}: not used, because nobody trusts it; read it, then run: ostler agents trust"
+                "{file}: not used, because it is not trusted; read it, then run: ostler agents trust"
             ));
         }
         Ok(Self { home, cwd, env: client::environment(), presets, settings })
