@@ -31,7 +31,7 @@ pub struct Picks {
 
 /// What is known of an agent's program on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum Installation {
     /// It is there.
     Installed(PathBuf),
     /// It is not, and why.
@@ -51,7 +51,7 @@ pub struct Inputs<'a> {
     /// The agents that are known.
     pub registry: &'a Registry,
     /// Their programs. An agent without an entry is not installed.
-    pub standings: &'a BTreeMap<String, Standing>,
+    pub standings: &'a BTreeMap<String, Installation>,
     /// The agent that the command names.
     pub asked: Option<&'a str>,
     /// `OSTLER_AGENT`.
@@ -134,7 +134,7 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct NoChoice {
-    /// Why.
+    /// The reason, for people.
     pub reason: String,
     /// What to do.
     pub hint: String,
@@ -207,7 +207,7 @@ impl Inputs<'_> {
             return fail(reason, hint);
         };
         match self.standings.get(name) {
-            Some(Standing::Installed(program)) => Ok(Choice {
+            Some(Installation::Installed(program)) => Ok(Choice {
                 agent: agent.clone(),
                 program: program.clone(),
                 step,
@@ -274,7 +274,7 @@ impl Inputs<'_> {
         let mut found: Vec<&Arc<Agent>> = self
             .registry
             .agents()
-            .filter(|agent| matches!(self.standings.get(&agent.name), Some(Standing::Installed(_))))
+            .filter(|agent| matches!(self.standings.get(&agent.name), Some(Installation::Installed(_))))
             .filter(|agent| tier.is_none_or(|(_, cost)| agent.preset.cost == cost))
             .collect();
         found.sort_by_key(|agent| (std::cmp::Reverse(agent.preset.priority), agent.name.clone()));
@@ -294,7 +294,7 @@ impl Inputs<'_> {
     fn passed_over(&self, agent: &Agent, tier: Option<(&str, Cost)>) -> Option<String> {
         let is_meant = tier.is_none_or(|(_, cost)| agent.preset.cost == cost);
         match self.standings.get(&agent.name) {
-            Some(Standing::Wrong { program, reason }) if is_meant => {
+            Some(Installation::Wrong { program, reason }) if is_meant => {
                 Some(format!("; {} is not {}: {reason}", program.display(), agent.title()))
             }
             _ => None,

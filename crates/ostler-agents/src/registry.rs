@@ -94,13 +94,13 @@ impl Registry {
 
 /// A preset and the table it was read from.
 #[derive(Debug, Clone)]
-struct Known {
+struct Entry {
     table: Arc<Table>,
     agent: Arc<Agent>,
 }
 
 /// The presets that come with ostler. Their rules are compiled by tests, and here only for the sessions that use them.
-static BASE: LazyLock<(BTreeMap<String, Known>, Vec<PresetError>)> = LazyLock::new(|| {
+static BASE: LazyLock<(BTreeMap<String, Entry>, Vec<PresetError>)> = LazyLock::new(|| {
     let (mut known, mut problems) = (BTreeMap::new(), Vec::new());
     for (agent, text) in BUILT_IN {
         let file = format!("built-in {agent}.toml");
@@ -115,7 +115,7 @@ static BASE: LazyLock<(BTreeMap<String, Known>, Vec<PresetError>)> = LazyLock::n
     (known, problems)
 });
 
-fn apply(layer: &Layer, below: Option<&Known>, compile: bool) -> Result<Known, PresetError> {
+fn apply(layer: &Layer, below: Option<&Entry>, compile: bool) -> Result<Entry, PresetError> {
     let above = layer.parse()?;
     let (mut table, mut files) =
         below.map_or_else(Default::default, |below| ((*below.table).clone(), below.agent.files.clone()));
@@ -131,7 +131,7 @@ fn apply(layer: &Layer, below: Option<&Known>, compile: bool) -> Result<Known, P
     }
     files.push(layer.file.clone());
     let agent = Agent { name: layer.agent.clone(), preset, files };
-    Ok(Known { table: Arc::new(table), agent: Arc::new(agent) })
+    Ok(Entry { table: Arc::new(table), agent: Arc::new(agent) })
 }
 
 /// Finds what only shows when all files of an agent are put together.

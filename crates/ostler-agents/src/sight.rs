@@ -5,7 +5,7 @@
 //! and terminals differ on how wide a text is, and one letter is drawn over another. Such letters, and signs, count
 //! only in a text that has no others, and then most of them have to be there.
 
-use ostler_core::delivery::Sight;
+use ostler_core::delivery::ComposerView;
 use ostler_screen::Screen;
 use regex::{Regex, RegexBuilder};
 use unicode_normalization::UnicodeNormalization;
@@ -225,14 +225,14 @@ impl Body {
         composer: &Composer,
         placeholder: Option<&Placeholder>,
         earlier: &[Body],
-    ) -> Sight {
+    ) -> ComposerView {
         if !composer.draft {
-            return Sight::Empty;
+            return ComposerView::Empty;
         }
         let shown = self.composer_text(screen, book, composer, true);
         // A text may look like what an empty composer says.
         if self.essence.is(&shown) || self.essence.is(&self.composer_text(screen, book, composer, false)) {
-            return Sight::Ours;
+            return ComposerView::Ours;
         }
         if let Some(Placeholder(pattern)) = placeholder
             && let Some(found) = pattern.captures(&shown)
@@ -242,42 +242,42 @@ impl Body {
             // Some leave it there although they took the text.
             let left = |body: &Body| body.mark.as_deref() == mark;
             return match alone {
-                true if self.mark.is_none() && earlier.iter().any(left) => Sight::Earlier,
-                true if self.fits(&found) => Sight::Ours,
-                _ => Sight::Foreign,
+                true if self.mark.is_none() && earlier.iter().any(left) => ComposerView::Earlier,
+                true if self.fits(&found) => ComposerView::Ours,
+                _ => ComposerView::Foreign,
             };
         }
         let (seen, whole) = (self.essence.of(&shown), self.essence.as_str());
         if seen.is_empty() {
-            return Sight::Foreign;
+            return ComposerView::Foreign;
         }
         if whole.ends_with(&seen) && composer.rows.len() >= TALL {
             // The beginning has left the composer at its top.
-            return Sight::Ours;
+            return ComposerView::Ours;
         }
         if earlier.iter().any(|earlier| earlier.essence.is(&shown) || earlier.essence.has_part(&shown)) {
-            return Sight::Earlier;
+            return ComposerView::Earlier;
         }
-        if whole.contains(&seen) { Sight::Part } else { Sight::Foreign }
+        if whole.contains(&seen) { ComposerView::Part } else { ComposerView::Foreign }
     }
 
     /// What the cursor's surroundings show of it, where no composer is known: the cursor is right behind it, or back
     /// where it was before.
-    pub fn sight_at_cursor(&self, screen: &Screen, before: Option<&Prompt>) -> Sight {
+    pub fn sight_at_cursor(&self, screen: &Screen, before: Option<&Prompt>) -> ComposerView {
         if before.is_some_and(|before| !before.row.is_empty() && Prompt::at_cursor(screen) == *before) {
-            return Sight::Empty;
+            return ComposerView::Empty;
         }
         let cursor = screen.cursor();
         let last = self.read(screen, cursor.row);
         if last.is_empty() {
-            return Sight::Hidden;
+            return ComposerView::Hidden;
         }
         let rows = cursor.row.saturating_sub(40)..cursor.row;
         let seen: String = rows.map(|row| self.read(screen, row)).chain([last]).collect();
         let whole = self.essence.as_str();
         let skip = whole.chars().count().saturating_sub(GLIMPSE);
         let tail: String = whole.chars().skip(skip).collect();
-        if seen.ends_with(&tail) { Sight::Ours } else { Sight::Hidden }
+        if seen.ends_with(&tail) { ComposerView::Ours } else { ComposerView::Hidden }
     }
 
     /// How often its beginning stands above a row.

@@ -26,9 +26,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use choice::{Breakers, Choice, Key, Shut, Stored};
+pub use choice::{Breakers, Choice, Key, Stored, UnavailableProvider};
 pub use evidence::{Evidence, Limit, Reason};
-pub use sides::{News, Probes, Side};
+pub use sides::{AgentReport, Probes, Side};
 
 use crate::Wall;
 
@@ -79,7 +79,7 @@ pub enum State {
         since: Wall,
         /// Until then.
         until: Wall,
-        /// Why.
+        /// The reason, for people.
         reason: Reason,
         /// How often it was opened before, without a success between.
         rung: u32,
@@ -94,7 +94,7 @@ pub enum State {
         expires: Wall,
         /// When the breaker was opened.
         opened: Wall,
-        /// Why.
+        /// The reason, for people.
         reason: Reason,
         /// How often it was opened before, without a success between.
         rung: u32,
@@ -112,7 +112,7 @@ pub enum Admission {
     Refused {
         /// When to ask again.
         until: Wall,
-        /// Why.
+        /// The reason, for people.
         reason: Reason,
     },
 }

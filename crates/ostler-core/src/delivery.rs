@@ -31,19 +31,19 @@ mod reading;
 mod submit;
 mod terms;
 
-pub use gate::{Shut, Situation};
+pub use gate::{HoldReason, Situation};
 pub use policy::Policy;
-pub use terms::{Action, Because, Event, Mode, Shape, Sight, Up, View, Witness, Write};
+pub use terms::{Action, ComposerView, Event, FailReason, Mode, ProofEvidence, Shape, View, Witness, Write};
 
 use self::policy::backoff;
 use self::reading::Reading;
-use crate::start_plan::Way;
+use crate::start_plan::StartupRoute;
 use crate::{Proof, Steady};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The agent has it from its start, or will ask for it; nothing is typed unless it turns out that it has not.
-    Given(Given),
+    Given(StartText),
     /// Nothing of it is in the terminal.
     Waiting { not_before: Steady },
     /// The terminal is being looked at before the text is typed.
@@ -68,16 +68,16 @@ enum Stage {
 
 /// What is known of a text that the agent has from its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Given {
-    way: Way,
+struct StartText {
+    way: StartupRoute,
     /// Since when the agent rests.
     idle: Option<Steady>,
     /// When it was first seen among what was said: it is not typed again, wherever that went.
     echoed: Option<Steady>,
 }
 
-impl Given {
-    fn new(way: Way) -> Self {
+impl StartText {
+    fn new(way: StartupRoute) -> Self {
         Self { way, idle: None, echoed: None }
     }
 }
@@ -105,7 +105,7 @@ pub struct Delivery {
     enters: u32,
     proof: Proof,
     /// Why nothing is typed.
-    shut: Option<Shut>,
+    shut: Option<HoldReason>,
     deadline: Option<Steady>,
     interrupted: bool,
     /// The next typing of the text is one that was counted before a crash.
@@ -148,13 +148,15 @@ impl Delivery {
     }
 
     /// A message that an agent gets another way, at its start.
-    pub fn given(way: Way, policy: Policy) -> Self {
+    pub fn given(way: StartupRoute, policy: Policy) -> Self {
         let delivery = Self::new(Mode::WhenIdle, policy);
         match way {
-            Way::Message => delivery,
+            StartupRoute::Message => delivery,
             // It was typed, as it were: on the command line.
-            Way::Argument => Self { stage: Stage::Given(Given::new(way)), attempts: 1, ..delivery },
-            Way::Hook => Self { stage: Stage::Given(Given::new(way)), ..delivery },
+            StartupRoute::Argument => {
+                Self { stage: Stage::Given(StartText::new(way)), attempts: 1, ..delivery }
+            }
+            StartupRoute::Hook => Self { stage: Stage::Given(StartText::new(way)), ..delivery },
         }
     }
 
@@ -231,13 +233,14 @@ impl Delivery {
 
     /// The agent's session-start hook is to take it.
     pub fn awaits_hook(&self) -> bool {
-        matches!(self.stage, Stage::Given(Given { way: Way::Hook, .. }))
+        matches!(self.stage, Stage::Given(StartText { way: StartupRoute::Hook, .. }))
     }
 
     /// It pauses after an attempt that failed, or waits for a composer that was never seen, or that another program
     /// hides, as [`Mode::Now`] does not.
     pub fn is_held_up(&self, now: Steady) -> bool {
-        let unseen = self.mode != Mode::Now && matches!(self.shut, Some(Shut::Unrecognised | Shut::Taken));
+        let unseen =
+            self.mode != Mode::Now && matches!(self.shut, Some(HoldReason::Unrecognised | HoldReason::Taken));
         unseen || matches!(self.stage, Stage::Waiting { not_before } if now < not_before)
     }
 
@@ -278,7 +281,7 @@ impl Delivery {
     }
 
     /// Why nothing is typed now.
-    pub fn shut(&self) -> Option<Shut> {
+    pub fn shut(&self) -> Option<HoldReason> {
         self.shut
     }
 
@@ -309,10 +312,10 @@ impl Delivery {
         if self.stage == Stage::Done {
             return Vec::new();
         }
-        if let Event::Told { by } = event {
+        if let Event::Reported { by } = event {
             return self.told(by, now);
         }
-        if view.situation.admits_enter() == Err(Shut::Ended) {
+        if view.situation.admits_enter() == Err(HoldReason::Ended) {
             return self.ended();
         }
         // The end of the frame is another look.
@@ -322,7 +325,7 @@ impl Delivery {
         // That it does not read holds until it was asked again.
         let awaits = self.is_looking() || self.is_confirming();
         let unread = awaits && !matches!(event, Event::Inspected { .. });
-        self.shut = self.shut.filter(|shut| unread && *shut == Shut::Unread);
+        self.shut = self.shut.filter(|shut| unread && *shut == HoldReason::Unread);
         if view.situation.admits_enter().is_err() {
             self.held_up = now;
         }
@@ -337,11 +340,11 @@ impl Delivery {
             Stage::Writing => match event {
                 Event::Typed => {
                     self.stage = Stage::Looking { since: now };
-                    let mut actions = self.prove(Proof::Written, Because::Ledger);
+                    let mut actions = self.prove(Proof::Written, ProofEvidence::Ledger);
                     actions.extend(self.look(now, event, view, now));
                     actions
                 }
-                Event::Refused => self.give(Up::Refused),
+                Event::Refused => self.fail(FailReason::Refused),
                 _ => Vec::new(),
             },
             Stage::Looking { since } => self.look(since, event, view, now),
@@ -351,7 +354,7 @@ impl Delivery {
                     self.stage = Stage::Confirming { since: now, at_work: None };
                     self.confirm(now, None, event, view, now)
                 }
-                Event::Refused => self.give(Up::Refused),
+                Event::Refused => self.fail(FailReason::Refused),
                 _ => Vec::new(),
             },
             Stage::Confirming { since, at_work } => self.confirm(since, at_work, event, view, now),
@@ -368,7 +371,7 @@ impl Delivery {
                 self.deadline = Some(until);
                 Vec::new()
             }
-            Event::Refused => self.give(Up::Refused),
+            Event::Refused => self.fail(FailReason::Refused),
             _ => Vec::new(),
         }
     }
@@ -377,7 +380,7 @@ impl Delivery {
     fn missing(&mut self, now: Steady) -> Vec<Action> {
         self.proof = Proof::Queued;
         if self.attempts >= self.policy.max_attempts {
-            return self.give(Up::NotTaken);
+            return self.fail(FailReason::NotTaken);
         }
         let not_before = now.plus(backoff(self.attempts));
         self.stage = Stage::Waiting { not_before };
@@ -388,13 +391,13 @@ impl Delivery {
     fn told(&mut self, by: Witness, now: Steady) -> Vec<Action> {
         // Whatever was concluded since: it was typed, and it was taken.
         if self.attempts > 0 {
-            return self.submitted(Because::Told(by));
+            return self.submitted(ProofEvidence::Reported(by));
         }
         self.deadline = Some(now);
         Vec::new()
     }
 
-    fn submitted(&mut self, because: Because) -> Vec<Action> {
+    fn submitted(&mut self, because: ProofEvidence) -> Vec<Action> {
         self.stage = Stage::Done;
         self.prove(Proof::Submitted, because)
     }
@@ -403,9 +406,11 @@ impl Delivery {
         // What was entered before the end may have been taken; what was not, was not.
         let entered = matches!(
             self.stage,
-            Stage::Entering | Stage::Confirming { .. } | Stage::Given(Given { way: Way::Argument, .. })
+            Stage::Entering
+                | Stage::Confirming { .. }
+                | Stage::Given(StartText { way: StartupRoute::Argument, .. })
         );
-        self.give(if entered { Up::Uncertain } else { Up::Ended })
+        self.fail(if entered { FailReason::Uncertain } else { FailReason::Ended })
     }
 
     /// When what began then is concluded, also from a screen that never comes to rest.
@@ -418,7 +423,7 @@ impl Delivery {
         since.max(self.reading.read_at()).plus(self.policy.patience())
     }
 
-    fn prove(&mut self, proof: Proof, because: Because) -> Vec<Action> {
+    fn prove(&mut self, proof: Proof, because: ProofEvidence) -> Vec<Action> {
         if proof <= self.proof {
             return Vec::new();
         }
@@ -426,9 +431,9 @@ impl Delivery {
         vec![Action::Prove(proof, because)]
     }
 
-    fn give(&mut self, up: Up) -> Vec<Action> {
+    fn fail(&mut self, reason: FailReason) -> Vec<Action> {
         self.stage = Stage::Done;
-        vec![Action::Give(up)]
+        vec![Action::Fail(reason)]
     }
 }
 

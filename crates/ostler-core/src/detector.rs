@@ -129,7 +129,7 @@ pub struct Detector {
     hooks: TurnRecord,
     transcript: TurnRecord,
     reading: Reading,
-    sight: Sight,
+    sight: ScreenKnowledge,
     /// Since when the screen shows each of these, without a break.
     seen: Seen,
     /// When the composer was emptied of a prompt, and until when that means work.
@@ -162,7 +162,7 @@ pub struct Detector {
 
 /// How much the last reading tells about the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
+enum ScreenKnowledge {
     /// What it does not tell is not there.
     Current,
     /// Output is missing since.
@@ -193,7 +193,7 @@ impl Detector {
             hooks: TurnRecord::default(),
             transcript: TurnRecord::default(),
             reading: Reading::default(),
-            sight: Sight::Current,
+            sight: ScreenKnowledge::Current,
             seen: Seen { reading: now, ..Seen::default() },
             emptied: None,
             emptied_until: now,
@@ -232,7 +232,7 @@ impl Detector {
         Self {
             ready,
             asked: ready,
-            sight: Sight::Remembered { until: now.plus(millis(settings.silence_ms)) },
+            sight: ScreenKnowledge::Remembered { until: now.plus(millis(settings.silence_ms)) },
             claim: claim.filter(|claim| !(outdated && rested(claim))).map(|claim| At { at: now, ..claim }),
             hooks: record(hooks),
             transcript: record(transcript),
@@ -259,7 +259,7 @@ impl Detector {
 
     /// Whether the screen was looked at since the start, the restart or the loss of output.
     pub fn has_looked(&self) -> bool {
-        self.sight == Sight::Current
+        self.sight == ScreenKnowledge::Current
     }
 
     /// Whether the screen is all that could tell what the agent does, and no rule knows it.
@@ -372,7 +372,7 @@ impl Detector {
                 self.prompt(now);
             }
             Event::Read(reading) => {
-                self.sight = Sight::Current;
+                self.sight = ScreenKnowledge::Current;
                 self.read(reading, now);
             }
             Event::Claimed(claim) => self.claimed(claim, now),
@@ -387,7 +387,7 @@ impl Detector {
             Event::Judged(state) => self.judged = Some(At { what: state, at: now }),
             Event::Lost => {
                 self.claim = None;
-                self.sight = Sight::Lost;
+                self.sight = ScreenKnowledge::Lost;
                 self.activity.output(now, false, self.settings.pause_ms);
                 self.read(Reading::default(), now);
             }

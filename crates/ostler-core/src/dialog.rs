@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Steady;
 
-pub use consent::{Circumstances, Consent, Doubt, Known, Witness, consent};
+pub use consent::{Circumstances, Consent, Doubt, RuleAnswer, Witness, consent};
 
 /// What to do about a kind of dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ const MAX_KEYS: u32 = 40;
 
 /// What the screen shows of the dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum DialogView {
     /// It is not there.
     Gone,
     /// There are no rows to choose from: keys answer it.
@@ -189,10 +189,10 @@ impl Dialog {
 
     /// Takes in what the screen shows now, and how much the program had drawn by then.
     #[must_use]
-    pub fn look(&mut self, sight: Sight, drawn: u64, now: Steady) -> Option<Action> {
+    pub fn look(&mut self, sight: DialogView, drawn: u64, now: Steady) -> Option<Action> {
         self.deadline = None;
         let lacks_row =
-            matches!(sight, Sight::Rows { wanted: None, .. } | Sight::Rows { selected: None, .. });
+            matches!(sight, DialogView::Rows { wanted: None, .. } | DialogView::Rows { selected: None, .. });
         self.incomplete = lacks_row.then(|| self.incomplete.unwrap_or(now));
         let drawing = self.incomplete.map(|since| since.plus(DRAWING)).filter(|until| now < *until);
         match (self.stage, sight) {
@@ -201,7 +201,7 @@ impl Dialog {
                 self.deadline = drawing;
                 None
             }
-            (_, Sight::Gone) => {
+            (_, DialogView::Gone) => {
                 self.stage = Stage::Over;
                 (self.keys > 0).then_some(Action::Answered)
             }
@@ -209,11 +209,11 @@ impl Dialog {
             (Stage::Settling { since }, _) if self.inherited && !self.is_ignored(drawn) => {
                 self.await_drawing(since, Reason::Inherited, now)
             }
-            (Stage::Settling { .. }, Sight::Plain) => self.answer(Press::Answer, 1, now),
+            (Stage::Settling { .. }, DialogView::Plain) => self.answer(Press::Answer, 1, now),
             (Stage::Settling { .. }, rows) => self.select(rows, now),
-            (Stage::Selecting { pressed, from, tries }, Sight::Rows { wanted, selected }) => {
+            (Stage::Selecting { pressed, from, tries }, DialogView::Rows { wanted, selected }) => {
                 if selected.is_some_and(|selected| selected != from) {
-                    return self.select(Sight::Rows { wanted, selected }, now);
+                    return self.select(DialogView::Rows { wanted, selected }, now);
                 }
                 if now < pressed.plus(PATIENCE) {
                     return self.until(pressed.plus(PATIENCE));
@@ -226,7 +226,7 @@ impl Dialog {
                 }
                 self.step(wanted, Some(from), tries + 1, now)
             }
-            (Stage::Convinced { since }, Sight::Rows { wanted, selected }) => {
+            (Stage::Convinced { since }, DialogView::Rows { wanted, selected }) => {
                 if wanted.is_none() || wanted != selected {
                     return self.select(sight, now);
                 }
@@ -235,7 +235,7 @@ impl Dialog {
                 }
                 self.answer(Press::Enter, 1, now)
             }
-            (Stage::Asking { press: Press::Enter, .. }, Sight::Rows { wanted, selected })
+            (Stage::Asking { press: Press::Enter, .. }, DialogView::Rows { wanted, selected })
                 if wanted.is_none() || wanted != selected =>
             {
                 self.select(sight, now)
@@ -252,8 +252,8 @@ impl Dialog {
             }
             (Stage::Answering { tries, .. }, _) if tries >= MAX_TRIES => self.leave(Reason::Stays),
             // The same again, but only if the right row is still selected.
-            (Stage::Answering { tries, .. }, Sight::Plain) => self.answer(Press::Answer, tries + 1, now),
-            (Stage::Answering { tries, .. }, Sight::Rows { wanted, selected }) => {
+            (Stage::Answering { tries, .. }, DialogView::Plain) => self.answer(Press::Answer, tries + 1, now),
+            (Stage::Answering { tries, .. }, DialogView::Rows { wanted, selected }) => {
                 if wanted.is_some() && wanted == selected {
                     self.answer(Press::Enter, tries + 1, now)
                 } else {
@@ -261,7 +261,7 @@ impl Dialog {
                 }
             }
             // It changed its look in the middle.
-            (Stage::Selecting { .. } | Stage::Convinced { .. }, Sight::Plain) => {
+            (Stage::Selecting { .. } | Stage::Convinced { .. }, DialogView::Plain) => {
                 self.leave(Reason::NoSuchRow)
             }
         }
@@ -284,8 +284,8 @@ impl Dialog {
         Some(Action::Inspect)
     }
 
-    fn select(&mut self, sight: Sight, now: Steady) -> Option<Action> {
-        let Sight::Rows { wanted, selected } = sight else { return self.leave(Reason::NoSuchRow) };
+    fn select(&mut self, sight: DialogView, now: Steady) -> Option<Action> {
+        let DialogView::Rows { wanted, selected } = sight else { return self.leave(Reason::NoSuchRow) };
         if wanted.is_none() || selected.is_none() {
             return self.leave(Reason::NoSuchRow);
         }
@@ -327,7 +327,7 @@ impl Dialog {
     /// Takes in how many bytes the program had not read yet and how much it had drawn by then, and what the screen shows
     /// now.
     #[must_use]
-    pub fn inspected(&mut self, unread: u32, drawn: u64, sight: Sight, now: Steady) -> Option<Action> {
+    pub fn inspected(&mut self, unread: u32, drawn: u64, sight: DialogView, now: Steady) -> Option<Action> {
         if let Stage::Settling { since: pressed }
         | Stage::Selecting { pressed, .. }
         | Stage::Answering { pressed, .. } = self.stage
@@ -340,9 +340,9 @@ impl Dialog {
         }
         let Stage::Asking { press, tries, .. } = self.stage else { return None };
         let right = match sight {
-            Sight::Gone => false,
-            Sight::Plain => press == Press::Answer,
-            Sight::Rows { wanted, selected } => wanted.is_some() && wanted == selected,
+            DialogView::Gone => false,
+            DialogView::Plain => press == Press::Answer,
+            DialogView::Rows { wanted, selected } => wanted.is_some() && wanted == selected,
         };
         if unread > 0 || !right {
             return self.look(sight, drawn, now);

@@ -31,7 +31,7 @@ pub enum End {
     Lost,
     /// It never ran.
     Failed {
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
 }

@@ -2,7 +2,7 @@
 
 use crate::delivery::Mode;
 use crate::queue::Priority;
-use crate::start_plan::Way;
+use crate::start_plan::StartupRoute;
 use crate::{Proof, Wall};
 
 /// What was agreed about a message when it was sent.
@@ -21,7 +21,7 @@ pub struct Terms {
     /// When it is of no use any more.
     pub expires: Option<Wall>,
     /// How it gets to its agent.
-    pub way: Way,
+    pub way: StartupRoute,
     /// A command of the agent, not a text for its model.
     pub command: bool,
 }

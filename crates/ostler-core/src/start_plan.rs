@@ -31,7 +31,7 @@ pub struct Piece {
     /// The text.
     pub text: String,
     /// Which way it goes.
-    pub way: Way,
+    pub way: StartupRoute,
     /// The agent is asked to confirm it.
     pub ack: bool,
 }
@@ -57,7 +57,7 @@ impl Part {
 
 /// Ways into an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Way {
+pub enum StartupRoute {
     /// Its session-start hook prints it.
     Hook,
     /// The first prompt on its command line.
@@ -67,7 +67,7 @@ pub enum Way {
     Message,
 }
 
-impl Way {
+impl StartupRoute {
     /// The name in the store.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +96,11 @@ pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
     let with_beacon =
         |text: &str| if beacon.is_empty() { text.to_owned() } else { format!("{beacon}\n\n{text}") };
     let first = |part, text: String, ack| {
-        let way = if abilities.argument && fits_argument(&text) { Way::Argument } else { Way::Message };
+        let way = if abilities.argument && fits_argument(&text) {
+            StartupRoute::Argument
+        } else {
+            StartupRoute::Message
+        };
         Piece { part, text, way, ack }
     };
     let mut pieces = Vec::new();
@@ -104,7 +108,12 @@ pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
         (None, None) => {}
         (None, Some(work)) => pieces.push(first(Part::Work, with_beacon(work), false)),
         (Some(context), work) if abilities.hook.is_some_and(|limit| context.len() <= limit) => {
-            pieces.push(Piece { part: Part::Context, text: context.to_owned(), way: Way::Hook, ack: false });
+            pieces.push(Piece {
+                part: Part::Context,
+                text: context.to_owned(),
+                way: StartupRoute::Hook,
+                ack: false,
+            });
             pieces.extend(work.map(|work| first(Part::Work, with_beacon(work), false)));
         }
         (Some(context), work) => {
@@ -112,7 +121,7 @@ pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
             pieces.extend(work.map(|work| Piece {
                 part: Part::Work,
                 text: work.to_owned(),
-                way: Way::Message,
+                way: StartupRoute::Message,
                 ack: false,
             }));
         }
@@ -138,7 +147,7 @@ mod tests {
         abilities: Abilities,
         context: Option<&str>,
         work: Option<&str>,
-    ) -> Vec<(Part, Way, String, bool)> {
+    ) -> Vec<(Part, StartupRoute, String, bool)> {
         let wanted = Wanted { beacon: "B", context, work };
         plan(abilities, wanted)
             .into_iter()
@@ -149,7 +158,7 @@ mod tests {
     #[test]
     fn what_an_agent_can_do_decides() {
         use Part::{Context, Work};
-        use Way::{Argument, Hook, Message};
+        use StartupRoute::{Argument, Hook, Message};
         let text = str::to_owned;
         for (abilities, expected) in [
             (BOTH, [(Context, Hook, text("ctx"), false), (Work, Argument, text("B\n\ndo"), false)]),
@@ -166,18 +175,22 @@ mod tests {
     #[test]
     fn what_is_too_long_goes_another_way() {
         let long = "c".repeat(11);
-        assert_eq!(ways(BOTH, Some(&long), None)[0].1, Way::Argument, "a hook's output would be cut");
+        assert_eq!(
+            ways(BOTH, Some(&long), None)[0].1,
+            StartupRoute::Argument,
+            "a hook's output would be cut"
+        );
         let longer = "c".repeat(MAX_ARGUMENT + 1);
-        assert_eq!(ways(BOTH, Some(&longer), None)[0].1, Way::Message);
+        assert_eq!(ways(BOTH, Some(&longer), None)[0].1, StartupRoute::Message);
         let longest = "c".repeat(MAX_CONTEXT + 1);
         let (_, way, text, ack) = ways(BOTH, Some(&longest), None).remove(0);
         assert_eq!(
             (way, text, ack),
-            (Way::Message, format!("B\n\n{longest}"), true),
+            (StartupRoute::Message, format!("B\n\n{longest}"), true),
             "nothing of it is lost"
         );
         let bare = Wanted { work: Some("--help me"), ..Wanted::default() };
-        assert_eq!(plan(BOTH, bare)[0].way, Way::Message, "it is no option");
+        assert_eq!(plan(BOTH, bare)[0].way, StartupRoute::Message, "it is no option");
     }
 
     #[test]

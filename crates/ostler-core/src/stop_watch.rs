@@ -141,14 +141,14 @@ pub struct StopWatch {
     found: Findings,
     /// A screen that was found again is understood by then.
     understood: Moment,
-    prompt: Given,
+    prompt: PromptTimes,
     seen: Option<Seen>,
     deadline: Option<Steady>,
 }
 
 /// What the agent has been given, on the steady clock.
 #[derive(Debug, Clone, Copy)]
-struct Given {
+struct PromptTimes {
     state: PromptState,
     sent: Moment,
     taken: Moment,
@@ -172,7 +172,7 @@ impl StopWatch {
             zone,
             found: Findings { ready: found.ready || prompt != PromptState::Nothing, ..found },
             understood: Moment::of(now.steady).plus(CATCHING_UP),
-            prompt: Given::new(prompt, now),
+            prompt: PromptTimes::new(prompt, now),
             seen: None,
             deadline: None,
         }
@@ -205,7 +205,7 @@ impl StopWatch {
                     self.found.turn = None;
                 }
                 if prompt != self.prompt.state {
-                    self.prompt = Given::new(prompt, now);
+                    self.prompt = PromptTimes::new(prompt, now);
                 }
             }
             Event::PatienceChanged(patience) => self.patience = patience,
@@ -288,7 +288,7 @@ impl StopWatch {
     }
 }
 
-impl Given {
+impl PromptTimes {
     /// What the watch hears of now.
     fn new(state: PromptState, now: Now) -> Self {
         let (sent, taken) = match state {

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use ostler_agents::choice::{self, Choice, Inputs, NoChoice, Standing};
+use ostler_agents::choice::{self, Choice, Inputs, Installation, NoChoice};
 
 pub use ostler_agents::choice::unknown;
 use ostler_agents::{Agent, Launch, Registry};
@@ -45,7 +45,7 @@ pub async fn choose(
     settings: &Settings,
     ask: Ask<'_>,
 ) -> Result<Chosen, NoChoice> {
-    let mut standings: BTreeMap<String, Standing> =
+    let mut standings: BTreeMap<String, Installation> =
         registry.agents().map(|agent| (agent.name.clone(), standing(agent, ask.env, ask.cwd))).collect();
     let (agent, tier) = (text(ask.env, "OSTLER_AGENT"), text(ask.env, "OSTLER_TIER"));
     // Each round rules out one program or is the last.
@@ -66,7 +66,7 @@ pub async fn choose(
         match identity.complaint() {
             None => return Ok(Chosen { choice, identity }),
             Some(reason) => {
-                let wrong = Standing::Wrong { program: choice.program, reason };
+                let wrong = Installation::Wrong { program: choice.program, reason };
                 standings.insert(choice.agent.name.clone(), wrong);
             }
         }
@@ -74,11 +74,11 @@ pub async fn choose(
 }
 
 /// Where an agent's program is, by name alone.
-pub fn standing(agent: &Agent, env: &[(OsString, OsString)], cwd: &Path) -> Standing {
+pub fn standing(agent: &Agent, env: &[(OsString, OsString)], cwd: &Path) -> Installation {
     let path = variable(env, "PATH").unwrap_or_default();
     match programs::find(OsStr::new(&agent.preset.run.command), path, cwd) {
-        Ok(program) => Standing::Installed(program),
-        Err(error) => Standing::Missing(error.to_string()),
+        Ok(program) => Installation::Installed(program),
+        Err(error) => Installation::Missing(error.to_string()),
     }
 }
 

@@ -13,7 +13,7 @@ use ostler_core::continuity::{Record, Source};
 use ostler_session::ConversationSummary;
 use ostler_store::shared::{AnyShared, SharedError, SharedStore};
 use ostler_store::{NewSession, StoreHandle};
-use ostler_work::Standing;
+use ostler_work::TreeStatus;
 use serde_json::json;
 
 use crate::home::Home;
@@ -186,19 +186,19 @@ fn record_of(
 }
 
 /// What git says of a project; nothing where it is not to be asked.
-pub(crate) async fn work_tree(project: &Project, since: Option<ostler_core::Wall>) -> Standing {
+pub(crate) async fn work_tree(project: &Project, since: Option<ostler_core::Wall>) -> TreeStatus {
     if !project.git {
-        return Standing::default();
+        return TreeStatus::default();
     }
     ostler_work::standing(&project.root, since).await.unwrap_or_else(|error| {
         tracing::warn!(project = project.key(), %error, "a record goes without what git says");
-        Standing::default()
+        TreeStatus::default()
     })
 }
 
 /// A record that has what git says, and nothing else.
-pub(crate) fn of_work_tree(tree: Standing) -> Record {
-    let Standing { branch, commit, commits, files } = tree;
+pub(crate) fn of_work_tree(tree: TreeStatus) -> Record {
+    let TreeStatus { branch, commit, commits, files } = tree;
     Record { branch, commit, commits, files, ..Record::default() }
 }
 

@@ -42,7 +42,7 @@ pub enum StartupError {
     Home {
         /// The home.
         home: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
     /// The record cannot be used.
@@ -50,7 +50,7 @@ pub enum StartupError {
     Store {
         /// The database file.
         record: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: StoreError,
     },
     /// The shared store cannot be used as it is named.

@@ -43,7 +43,7 @@ pub enum InstructionsError {
     Text {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: BlockError,
     },
     /// Somebody else has the directory locked.
@@ -57,7 +57,7 @@ pub enum InstructionsError {
     Io {
         /// The file or directory.
         file: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_agents::choice::Standing;
+use ostler_agents::choice::Installation;
 use ostler_agents::{Agent, HeadlessCall, Registry};
 use ostler_core::judge::{Answer, Event, Settings, Word, question};
 use ostler_hold::create_private;
@@ -131,8 +131,8 @@ impl Ready {
         create_private(&cwd).map_err(|error| format!("{}: {error}", cwd.display()))?;
         let env = environment(agent);
         let program = match choice::standing(agent, &env, &cwd) {
-            Standing::Installed(program) => program,
-            Standing::Missing(reason) | Standing::Wrong { reason, .. } => return Err(reason),
+            Installation::Installed(program) => program,
+            Installation::Missing(reason) | Installation::Wrong { reason, .. } => return Err(reason),
         };
         let identity = identity::identify(home, agent, &program, &env, &cwd).await;
         match identity.complaint() {

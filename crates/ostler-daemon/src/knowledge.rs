@@ -14,7 +14,7 @@ use crate::{Home, presets};
 
 /// What a session knows of its agent, and who judges it; nothing by default.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known {
+pub(crate) struct SessionKnowledge {
     pub(crate) profile: AgentProfile,
     /// Who is asked when the detector is puzzled.
     pub(crate) judge: Appointed,
@@ -38,7 +38,7 @@ pub(crate) struct Knowledge {
     home: Home,
     /// Whether terminals answer the query for program status.
     answers_status: bool,
-    known: Mutex<HashMap<Key, (Vec<Stamp>, Known)>>,
+    known: Mutex<HashMap<Key, (Vec<Stamp>, SessionKnowledge)>>,
     /// Counts how often files have changed.
     edition: watch::Sender<u64>,
     /// Counts how often something was read.
@@ -57,7 +57,7 @@ impl Knowledge {
     }
 
     /// What is known of a version of an agent, for work in a directory. Without an agent: of any program.
-    pub(crate) fn of(&self, agent: Option<&str>, version: Option<&str>, cwd: &Path) -> Known {
+    pub(crate) fn of(&self, agent: Option<&str>, version: Option<&str>, cwd: &Path) -> SessionKnowledge {
         let key = (agent.map(str::to_owned), version.map(str::to_owned), presets::project_agents(cwd));
         // The map is whole between any two statements.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +91,7 @@ impl Knowledge {
         stamps
     }
 
-    fn read(&self, name: Option<&str>, version: Option<&str>, cwd: &Path) -> Known {
+    fn read(&self, name: Option<&str>, version: Option<&str>, cwd: &Path) -> SessionKnowledge {
         let registry = presets::load(&self.home, cwd).registry;
         let version = version.and_then(ostler_agents::version::read);
         let named = name.and_then(|name| registry.get(name));
@@ -116,7 +116,7 @@ impl Knowledge {
             judge: settings.judge.clone(),
             delivery: settings.delivery,
         };
-        Known { profile, judge: Appointed::new(settings.judge, &registry) }
+        SessionKnowledge { profile, judge: Appointed::new(settings.judge, &registry) }
     }
 
     /// Tells when something was read that was not known.

@@ -63,14 +63,14 @@ pub(crate) struct Runs {
     starter: Starter,
     breakers: ProviderBreakers,
     helpers: Helpers,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<RunTable>>,
     /// Those of an earlier daemon are taken up.
     taken_up: watch::Sender<bool>,
 }
 
 /// Runs of which more is known than the record says.
 #[derive(Debug, Default)]
-struct Known {
+struct RunTable {
     handles: HashMap<String, Handle>,
     batches: HashMap<String, Turnstile>,
 }
@@ -108,7 +108,7 @@ impl Runs {
         &self.breakers
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, look: impl FnOnce(&mut RunTable) -> T) -> T {
         // The maps are whole between any two statements.
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ostler_agents::{Agent, FirstPrompt};
 use ostler_core::beacon::{Beacon, Topic};
 use ostler_core::queue::Priority;
-use ostler_core::start_plan::{self, Abilities, Part, Piece, Wanted, Way};
+use ostler_core::start_plan::{self, Abilities, Part, Piece, StartupRoute, Wanted};
 use ostler_protocol::StartupRequest;
 use ostler_screen::SafeText;
 use ostler_store::{NewMessage, NewSession, Store, StoreError, StoreHandle, Terms};
@@ -40,14 +40,14 @@ pub(crate) async fn record(
     for piece in &mut pieces {
         piece.ack &= asks;
     }
-    for piece in pieces.iter_mut().filter(|piece| piece.way == Way::Argument) {
+    for piece in pieces.iter_mut().filter(|piece| piece.way == StartupRoute::Argument) {
         // On a command line nothing is known to keep a text from being a command; in the composer something is.
         let text = typed(piece, session);
         if agent.is_some_and(|agent| agent.preset.input.literally(&text) != text) {
-            piece.way = Way::Message;
+            piece.way = StartupRoute::Message;
         }
     }
-    for piece in pieces.iter().filter(|piece| piece.way == Way::Argument) {
+    for piece in pieces.iter().filter(|piece| piece.way == StartupRoute::Argument) {
         let prompt =
             agent.map(|agent| &agent.preset.prompt).filter(|prompt| prompt.first == FirstPrompt::Flag);
         args.extend(prompt.and_then(|prompt| prompt.flag.as_ref()).map(OsString::from));

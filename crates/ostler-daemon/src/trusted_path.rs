@@ -37,7 +37,7 @@ pub(crate) enum TrustError {
     Io {
         /// The path as it was named.
         path: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
 }

@@ -84,7 +84,7 @@ pub enum Change {
         id: String,
         /// Whether it failed, or that cannot be told.
         state: MessageState,
-        /// Why.
+        /// The reason, for people.
         failure: String,
     },
     /// The program runs.

@@ -1,11 +1,11 @@
 //! Prompts on their way into the agent: what is seen and heard goes to their deliveries, and what those say is done.
 
 use ostler_agents::{Body, Reader};
-use ostler_core::delivery::{Action, Because, Delivery, Event, Up, Write};
+use ostler_core::delivery::{Action, Delivery, Event, FailReason, ProofEvidence, Write};
 use ostler_core::detector;
 use ostler_core::message::MessageState;
 use ostler_core::queue::Priority;
-use ostler_core::start_plan::{self, Way};
+use ostler_core::start_plan::{self, StartupRoute};
 use ostler_core::{Proof, State, Steady};
 
 use crate::change::Change;
@@ -70,7 +70,7 @@ impl Session {
 
     /// Gives an event to the delivery of a message and does what it says.
     pub(crate) fn step_delivery(&mut self, order: u64, event: Event) {
-        if self.life.is_ending() && !matches!(event, Event::Told { .. }) {
+        if self.life.is_ending() && !matches!(event, Event::Reported { .. }) {
             return;
         }
         let situation = self.situation();
@@ -145,7 +145,7 @@ impl Session {
             // Decided with the whole step.
             Action::Type(_) => {}
             Action::Prove(proof, because) => {
-                if because == Because::Composer {
+                if because == ProofEvidence::Composer {
                     let mark = self.mark_of(order);
                     if let Some(open) = self.outbox.open.get_mut(&order) {
                         open.set_mark(mark);
@@ -163,15 +163,15 @@ impl Session {
                 self.missed(order);
                 self.escalate(order, false);
             }
-            Action::Give(up) => {
-                let uncertain = matches!(up, Up::Uncertain);
+            Action::Fail(up) => {
+                let uncertain = matches!(up, FailReason::Uncertain);
                 let state = if uncertain { MessageState::Uncertain } else { MessageState::Failed };
-                let refused = self.outbox.why_refused.take().filter(|_| up == Up::Refused);
+                let refused = self.outbox.why_refused.take().filter(|_| up == FailReason::Refused);
                 let reason = refused.unwrap_or_else(|| up.as_str()).to_owned();
                 match up {
-                    Up::Ended => {}
+                    FailReason::Ended => {}
                     // Another way could give the agent twice what it has.
-                    Up::Uncertain => self.withdraw(order),
+                    FailReason::Uncertain => self.withdraw(order),
                     _ => self.escalate(order, true),
                 }
                 self.give_up(order, state, reason);
@@ -182,7 +182,9 @@ impl Session {
     /// Whether the agent has a message from its command line, and nothing was typed for it.
     pub(crate) fn is_on_command_line(&self, order: u64) -> bool {
         let open = self.outbox.open.get(&order);
-        open.is_some_and(|open| open.message.terms.way == Way::Argument && open.delivery.enters() == 0)
+        open.is_some_and(|open| {
+            open.message.terms.way == StartupRoute::Argument && open.delivery.enters() == 0
+        })
     }
 
     /// The mark that the agent shows in place of a text: some leave it there when they took the text.
@@ -318,7 +320,7 @@ impl Open {
     pub(crate) fn forget_proofs(&mut self) {
         self.message.proof = Proof::Queued;
         self.message.evidence.clear();
-        self.message.terms.way = Way::Message;
+        self.message.terms.way = StartupRoute::Message;
     }
 
     /// Whether an agent has to know it, by whatever way. What it asked for itself it can ask for again.
@@ -335,7 +337,7 @@ fn may_type(event: Event, delivery: &Delivery) -> bool {
     match event {
         Event::Looked | Event::Inspected { .. } => true,
         Event::Taken => !delivery.is_given(),
-        Event::Typed | Event::Refused | Event::Told { .. } => false,
+        Event::Typed | Event::Refused | Event::Reported { .. } => false,
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostler_agents::{Body, Composer, Prompt, Reader, WhileWorking};
 use ostler_core::State;
-use ostler_core::delivery::{Because, Mode, Shape, Shut, Sight, Situation, View};
+use ostler_core::delivery::{ComposerView, HoldReason, Mode, ProofEvidence, Shape, Situation, View};
 use ostler_core::message::Message;
 use ostler_screen::Screen;
 
@@ -89,12 +89,12 @@ impl Session {
         let is_repeated = self.outbox.earlier().any(|earlier| earlier.reads_like(&open.body));
         // Nothing was typed for this message yet: an equal one before it was put back, or is left from before.
         let of_before = match sight {
-            Sight::Ours => is_repeated,
-            Sight::Part => self.outbox.is_left(&open.body),
+            ComposerView::Ours => is_repeated,
+            ComposerView::Part => self.outbox.is_left(&open.body),
             _ => false,
         };
         let is_earlier = of_before && open.delivery.attempts() == 0;
-        let sight = if is_earlier { Sight::Earlier } else { sight };
+        let sight = if is_earlier { ComposerView::Earlier } else { sight };
         let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
         let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
         let detector = self.observer.detector();
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// What the composer shows of a message.
-    fn composer_sight(&self, open: &Open, composer: Option<&Composer>, situation: Situation) -> Sight {
+    fn composer_sight(&self, open: &Open, composer: Option<&Composer>, situation: Situation) -> ComposerView {
         let screen = &self.terminal.screen;
         // What was put back matters only to a message that waits for an empty composer.
         let drafted = composer.is_some_and(|composer| composer.draft) && open.delivery.is_waiting();
@@ -136,9 +136,13 @@ impl Session {
             // It is drawn as nobody foresaw; but an agent at rest shows the text, and its end is where the cursor is.
             None if !open.delivery.is_blind() => {
                 let at_rest = situation.state == State::Idle && open.delivery.is_composing();
-                if at_rest { open.body.sight_at_cursor(screen, open.prompt.as_ref()) } else { Sight::Hidden }
+                if at_rest {
+                    open.body.sight_at_cursor(screen, open.prompt.as_ref())
+                } else {
+                    ComposerView::Hidden
+                }
             }
-            None if open.delivery.is_waiting() && self.is_unsure() => Sight::Foreign,
+            None if open.delivery.is_waiting() && self.is_unsure() => ComposerView::Foreign,
             None => open.body.sight_at_cursor(screen, open.prompt.as_ref()),
         };
         let waits = open.delivery.is_waiting() || open.delivery.glances() && !open.delivery.is_composing();
@@ -148,16 +152,18 @@ impl Session {
             _ => None,
         };
         match sight {
-            Sight::Hidden if hidden.is_some_and(|safeguard| !self.guards(safeguard)) => Sight::Empty,
-            Sight::Foreign | Sight::Part | Sight::Earlier | Sight::Ours
+            ComposerView::Hidden if hidden.is_some_and(|safeguard| !self.guards(safeguard)) => {
+                ComposerView::Empty
+            }
+            ComposerView::Foreign | ComposerView::Part | ComposerView::Earlier | ComposerView::Ours
                 if waits && !self.guards(Safeguard::OnlyIntoAnEmptyComposer) =>
             {
-                Sight::Empty
+                ComposerView::Empty
             }
-            Sight::Empty | Sight::Part | Sight::Hidden | Sight::Foreign
+            ComposerView::Empty | ComposerView::Part | ComposerView::Hidden | ComposerView::Foreign
                 if open.delivery.is_composing() && !self.guards(Safeguard::EnterOnlyWhileSeen) =>
             {
-                Sight::Ours
+                ComposerView::Ours
             }
             sight => sight,
         }
@@ -165,7 +171,7 @@ impl Session {
 
     /// What proves something of a message, in words. Whatever is proven of a text that was replaced is proven of what
     /// replaced it.
-    pub(crate) fn evidence(&self, order: u64, because: Because) -> String {
+    pub(crate) fn evidence(&self, order: u64, because: ProofEvidence) -> String {
         let evidence = self.sign(order, because);
         match self.outbox.open.get(&order).and_then(|open| open.file.evidence()) {
             Some(file) => format!("{evidence}; {file}"),
@@ -173,7 +179,7 @@ impl Session {
         }
     }
 
-    fn sign(&self, order: u64, because: Because) -> String {
+    fn sign(&self, order: u64, because: ProofEvidence) -> String {
         let open = self.outbox.open.get(&order);
         let sign = open
             .and_then(|open| open.entered)
@@ -181,35 +187,37 @@ impl Session {
             .unwrap_or("screen");
         let unseen = self.profile.book.knows_composer() && open.is_some_and(|open| open.delivery.is_blind());
         match because {
-            Because::Ledger if unseen => {
+            ProofEvidence::Ledger if unseen => {
                 "ledger: every byte is in the terminal, typed without seeing a composer".into()
             }
-            Because::Ledger => "ledger: every byte is in the terminal".into(),
-            Because::Composer => "screen: the composer shows it".into(),
-            Because::Told(by) => told(by).into(),
-            Because::WentToWork if self.is_on_command_line(order) => {
+            ProofEvidence::Ledger => "ledger: every byte is in the terminal".into(),
+            ProofEvidence::Composer => "screen: the composer shows it".into(),
+            ProofEvidence::Reported(by) => told(by).into(),
+            ProofEvidence::WentToWork if self.is_on_command_line(order) => {
                 format!("command line: it was there; {sign}: the agent went to work")
             }
-            Because::Echoed if self.is_on_command_line(order) => {
+            ProofEvidence::Echoed if self.is_on_command_line(order) => {
                 "command line: it was there; screen: it stands among what was said".into()
             }
-            Because::WentToWork => {
+            ProofEvidence::WentToWork => {
                 format!("screen: the composer was emptied; {sign}: the agent went to work")
             }
-            Because::Kept => match self.profile.agent.preset.input.while_working {
+            ProofEvidence::Kept => match self.profile.agent.preset.input.while_working {
                 Some(WhileWorking::Queue) => "screen: the agent keeps it for after its turn".into(),
                 Some(WhileWorking::Steer) => {
                     "screen: the composer was emptied; the agent takes it into its turn".into()
                 }
                 None => "screen: the composer was emptied while the agent was at work".into(),
             },
-            Because::Echoed => "screen: the composer was emptied, and it stands among what was said".into(),
-            Because::PutBack => {
+            ProofEvidence::Echoed => {
+                "screen: the composer was emptied, and it stands among what was said".into()
+            }
+            ProofEvidence::PutBack => {
                 "screen: it stands among what was said, and was put back into the composer".into()
             }
-            Because::HookTook => "hook: the agent's session-start hook took it".into(),
-            Because::Emptied => "screen: the composer was emptied of the command".into(),
-            Because::LineRead => "terminal: the program has read the line".into(),
+            ProofEvidence::HookTook => "hook: the agent's session-start hook took it".into(),
+            ProofEvidence::Emptied => "screen: the composer was emptied of the command".into(),
+            ProofEvidence::LineRead => "terminal: the program has read the line".into(),
         }
     }
 
@@ -231,7 +239,7 @@ impl Session {
             return Some(shut.as_str());
         }
         if open.delivery.is_given() {
-            return self.situation().admits(Mode::WhenIdle).err().map(Shut::as_str);
+            return self.situation().admits(Mode::WhenIdle).err().map(HoldReason::as_str);
         }
         if !open.delivery.is_waiting() {
             return None;
@@ -241,7 +249,7 @@ impl Session {
         let shut = first.and_then(|order| self.outbox.shut(order));
         let shut = shut.or_else(|| self.situation().admits(open.message.terms.mode).err());
         let behind = || (first.is_some() || self.outbox.has_given()).then_some("another message goes first");
-        shut.map(Shut::as_str).or_else(behind)
+        shut.map(HoldReason::as_str).or_else(behind)
     }
 }
 

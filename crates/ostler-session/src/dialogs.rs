@@ -3,7 +3,7 @@
 use ostler_agents::{Answer, RuleSpec};
 use ostler_core::detector::{Event, Finding};
 use ostler_core::dialog::{
-    Action, Circumstances, Consent, Dialog, Doubt, Known, Policy, Press, Sight, Witness, consent,
+    Action, Circumstances, Consent, Dialog, DialogView, Doubt, Policy, Press, RuleAnswer, Witness, consent,
 };
 use ostler_core::{State, Steady};
 use regex::Regex;
@@ -61,15 +61,15 @@ struct Means {
 
 impl Means {
     /// What the preset knows of doing what the policy wants.
-    fn of(answer: &Answer, policy: Policy) -> Known<Self> {
+    fn of(answer: &Answer, policy: Policy) -> RuleAnswer<Self> {
         let (row, keys) = match policy {
             Policy::Allow => (&answer.accept, &answer.accept_keys),
             Policy::Deny => (&answer.decline, &answer.decline_keys),
-            Policy::Ask => return Known::Otherwise,
+            Policy::Ask => return RuleAnswer::Unwanted,
         };
         let rows = row.clone().zip(answer.selected.clone());
         let known = rows.is_some() || !keys.is_empty();
-        if known { Known::Way(Self { rows, keys: keys.clone() }) } else { Known::Otherwise }
+        if known { RuleAnswer::Wanted(Self { rows, keys: keys.clone() }) } else { RuleAnswer::Unwanted }
     }
 }
 
@@ -129,7 +129,8 @@ impl Session {
             (answering, _) => {
                 // Another dialog, or none: the last one is gone.
                 let before = answering.take();
-                let gone = before.map(|mut before| (before.dialog.look(Sight::Gone, 0, now), before.intent));
+                let gone =
+                    before.map(|mut before| (before.dialog.look(DialogView::Gone, 0, now), before.intent));
                 self.dialogs.answering = found.map(|intent| Answering::begin(intent, inherited, now));
                 if let Some((Some(Action::Answered), intent)) = gone {
                     self.record_dialog("dialog.answered", json!({ "rule": intent.rule() }));
@@ -202,7 +203,7 @@ impl Session {
     /// The program has ended: so has its dialog, perhaps by the answer.
     pub(crate) fn end_dialog(&mut self) {
         let Some(mut answering) = self.dialogs.answering.take() else { return };
-        if answering.dialog.look(Sight::Gone, 0, self.now.steady) == Some(Action::Answered)
+        if answering.dialog.look(DialogView::Gone, 0, self.now.steady) == Some(Action::Answered)
             && let Intent::Answer { rule, policy, .. } = &answering.intent
         {
             let details = json!({ "rule": rule, "policy": policy, "ended": true });
@@ -245,7 +246,7 @@ impl Session {
         let (rule, kind) = (&*finding.rule, finding.kind.as_deref());
         let policy = self.profile.policy.of(rule, kind);
         let Some(answer) = &spec.answer else {
-            return Some(Witness { rule, kind, policy, answer: Known::Nothing, startup: false });
+            return Some(Witness { rule, kind, policy, answer: RuleAnswer::None, startup: false });
         };
         let Grants { folder, unattended } = self.dialogs.grants;
         let granted = match answer.grants.as_deref() {
@@ -259,8 +260,8 @@ impl Session {
     }
 
     /// What the screen shows of the dialog, from where the rule saw it begin: above it stands what the agent wrote.
-    fn dialog_sight(&self, answering: &Answering) -> Sight {
-        let Some((wanted, selected)) = &answering.rows else { return Sight::Plain };
+    fn dialog_sight(&self, answering: &Answering) -> DialogView {
+        let Some((wanted, selected)) = &answering.rows else { return DialogView::Plain };
         let screen = &self.terminal.screen;
         let begin = self.observer.begins(answering.intent.rule()).unwrap_or(0);
         let mut text = String::new();
@@ -274,7 +275,7 @@ impl Session {
                 rows.0 = Some(row);
             }
         }
-        Sight::Rows { wanted: rows.0, selected: rows.1 }
+        DialogView::Rows { wanted: rows.0, selected: rows.1 }
     }
 
     fn record_dialog(&mut self, event: &'static str, details: Value) {

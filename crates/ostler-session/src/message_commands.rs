@@ -7,7 +7,7 @@ use ostler_agents::{Body, Placeholder};
 use ostler_core::Proof;
 use ostler_core::delivery::{Delivery, Mode, Policy, Progress, Write};
 use ostler_core::message::{LastWrite, MISSED, Message, MessageState, Terms};
-use ostler_core::start_plan::Way;
+use ostler_core::start_plan::StartupRoute;
 use ostler_screen::SafeText;
 
 use crate::change::Change;
@@ -138,7 +138,7 @@ impl Session {
         let (plain, file) = typed_text(&message, bytes, pointer);
         let Terms { mode, command, way, .. } = message.terms;
         let delivery = match way {
-            Way::Message => Delivery::new(mode, self.outbox.policy).of_command(command),
+            StartupRoute::Message => Delivery::new(mode, self.outbox.policy).of_command(command),
             way => Delivery::given(way, self.outbox.policy),
         };
         let entered = delivery.is_given().then_some(self.now.steady);
@@ -185,7 +185,7 @@ impl Session {
         }
         let order = self.outbox.last_order + 1;
         self.outbox.last_order = order;
-        let terms = Terms { way: Way::Message, expires: None, ..stored.terms };
+        let terms = Terms { way: StartupRoute::Message, expires: None, ..stored.terms };
         let message = Message {
             seq: order,
             terms,
@@ -309,10 +309,10 @@ impl Session {
             }
             self.outbox.open.insert(order, open);
             // The program was started with it.
-            if way == Way::Argument && !recovered {
+            if way == StartupRoute::Argument && !recovered {
                 self.note_prompt();
             }
-            if way == Way::Hook && proof > Proof::Queued {
+            if way == StartupRoute::Hook && proof > Proof::Queued {
                 let reason = "whether the session-start hook got it cannot be told".to_owned();
                 self.give_up(order, MessageState::Uncertain, reason);
             }

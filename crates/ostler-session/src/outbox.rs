@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use ostler_agents::{Body, Input, Placeholder, Prompt, speech};
-use ostler_core::delivery::{Delivery, Mode, Policy, Shut, Situation, Witness, Write};
+use ostler_core::delivery::{Delivery, HoldReason, Mode, Policy, Situation, Witness, Write};
 use ostler_core::message::{LastWrite, Message, MessageState};
 use ostler_core::queue::{self, Priority, Waiting};
 use ostler_core::{Now, Proof, Steady, Wall};
@@ -512,7 +512,7 @@ impl Outbox {
     }
 
     /// Why a message is not typed now.
-    pub(crate) fn shut(&self, order: u64) -> Option<Shut> {
+    pub(crate) fn shut(&self, order: u64) -> Option<HoldReason> {
         self.open.get(&order).and_then(|open| open.delivery.shut())
     }
 }

@@ -1,9 +1,9 @@
 //! What is proven of messages: recorded, then told; and other ways for what cannot be typed.
 
 use ostler_core::Proof;
-use ostler_core::delivery::{Because, Event, Witness};
+use ostler_core::delivery::{Event, ProofEvidence, Witness};
 use ostler_core::message::{Message, MessageState};
-use ostler_core::start_plan::Way;
+use ostler_core::start_plan::StartupRoute;
 
 use crate::change::Change;
 use crate::effect::{Answer, Effect, Escalation};
@@ -18,13 +18,13 @@ impl Session {
         if let Some(recent) = self.outbox.recent.iter_mut().find(|recent| recent.message.id == id) {
             recent.told.push(by);
             if recent.message.state != MessageState::Delivered {
-                let evidence = self.evidence(0, Because::Told(by));
+                let evidence = self.evidence(0, ProofEvidence::Reported(by));
                 self.prove_late(&id, Proof::Submitted, evidence);
             }
             return;
         }
         let Some(order) = self.outbox.find(&id).map(|open| open.message.seq) else { return };
-        self.note(Note::Delivery(order, Event::Told { by }));
+        self.note(Note::Delivery(order, Event::Reported { by }));
         self.note(Note::Deliver);
     }
 
@@ -69,7 +69,7 @@ impl Session {
             message.failure = None;
         }
         let message = open.current();
-        let entered = open.entered.is_some() || message.terms.way != Way::Message;
+        let entered = open.entered.is_some() || message.terms.way != StartupRoute::Message;
         if last {
             self.outbox.done_with(order, self.now);
         }

@@ -1,7 +1,7 @@
 //! Writes: recorded, typed through the holder's ledger, settled by its answer.
 
 use ostler_agents::Prompt;
-use ostler_core::delivery::{Action, Because, Delivery, Event, Write};
+use ostler_core::delivery::{Action, Delivery, Event, ProofEvidence, Write};
 use ostler_core::lifecycle::Phase;
 use ostler_core::message::MessageState;
 use ostler_core::typing::{self, Failure, Frame, Settled};
@@ -16,7 +16,7 @@ use crate::session::{Note, Session, Stepped, Then};
 impl Session {
     /// Records a step that ends with a write; it is taken when that is recorded.
     pub(crate) fn begin_write(&mut self, order: u64, write: Write, stepped: Delivery, actions: &[Action]) {
-        let seen = |action: &Action| matches!(action, Action::Prove(_, Because::Composer));
+        let seen = |action: &Action| matches!(action, Action::Prove(_, ProofEvidence::Composer));
         let evidence = |action: &Action| match action {
             Action::Prove(proof, because) => Some((*proof, self.evidence(order, *because))),
             _ => None,

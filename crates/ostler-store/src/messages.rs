@@ -1,7 +1,7 @@
 use ostler_core::delivery::Mode;
 use ostler_core::message::{Message, MessageState, Terms};
 use ostler_core::queue::Priority;
-use ostler_core::start_plan::Way;
+use ostler_core::start_plan::StartupRoute;
 use ostler_core::{Proof, Wall};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
@@ -60,7 +60,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
             mode: Mode::from_name(&text(6)?).unwrap_or_default(),
             ack: row.get(7)?,
             expires: row.get::<_, Option<i64>>(8)?.map(moment),
-            way: Way::from_name(&text(19)?).unwrap_or_default(),
+            way: StartupRoute::from_name(&text(19)?).unwrap_or_default(),
             command: row.get(20)?,
         },
         state: MessageState::from_name(&text(9)?).unwrap_or(MessageState::Failed),
@@ -143,7 +143,7 @@ impl Store {
                 wanted.into_iter().try_for_each(|name| counts::add(transaction, name, 1))?;
             }
             // What stands on the command line is given to the agent with its start.
-            if way == Way::Argument {
+            if way == StartupRoute::Argument {
                 counts::given(transaction, &message.session, &message.id, message.at)?;
             }
             Ok(Accepted::New)

@@ -52,7 +52,7 @@ pub enum RepairError {
     Io {
         /// Which one.
         path: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
     /// The new database cannot be made.

@@ -151,7 +151,7 @@ pub enum CheckError {
         program: String,
         /// Where.
         cwd: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
 }

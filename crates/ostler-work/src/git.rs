@@ -72,7 +72,7 @@ pub enum GitError {
     Io {
         /// Which.
         path: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
 }

@@ -33,4 +33,4 @@ pub use git::GitError;
 pub use kept::{Keep, Kept};
 pub use observe::{Changes, Limits, ObserveError, Observed, Renamed, Snapshot, changes, snapshot};
 pub use process::{End, end_marked};
-pub use standing::{Standing, standing};
+pub use standing::{TreeStatus, standing};

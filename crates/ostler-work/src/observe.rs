@@ -103,7 +103,7 @@ pub enum ObserveError {
     Io {
         /// Which.
         path: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
     /// Git does not answer.

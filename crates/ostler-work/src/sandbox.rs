@@ -100,7 +100,7 @@ pub enum SandboxError {
     Copy {
         /// What of it.
         path: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
     /// The tree is too large to be copied.

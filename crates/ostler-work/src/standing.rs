@@ -16,7 +16,7 @@ const COMMITS: &str = "-n11";
 
 /// A work tree at one moment; empty where git does not say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct TreeStatus {
     /// The branch, if one is checked out.
     pub branch: Option<String>,
     /// The last commit: its short name and its subject.
@@ -29,7 +29,7 @@ pub struct Standing {
 
 /// Asks git how the work tree that begins at `root` stands, and what was committed `since` a moment. Takes seconds at
 /// most. A repository that cannot be kept from running programs, or that belongs to another user, is not asked.
-pub async fn standing(root: &Path, since: Option<Wall>) -> Result<Standing, GitError> {
+pub async fn standing(root: &Path, since: Option<Wall>) -> Result<TreeStatus, GitError> {
     let repository = Repository::open_trusted(root.to_owned(), LIMIT).await?;
     let words = ["--porcelain=v2", "--branch", "-z", "--no-renames", "--ignore-submodules=all"];
     // Each may fail alone: before the first commit there is no log.
@@ -38,7 +38,7 @@ pub async fn standing(root: &Path, since: Option<Wall>) -> Result<Standing, GitE
     let log = repository.ask_first("log", words, MOST).await.unwrap_or_default();
     let (branch, files) = read_status(&status);
     let (commit, commits) = read_log(&log, since);
-    Ok(Standing { branch, commit, commits, files })
+    Ok(TreeStatus { branch, commit, commits, files })
 }
 
 /// The branch and the changed files in `git status --porcelain=v2 --branch -z`.

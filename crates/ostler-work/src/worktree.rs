@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::git::{GitError, Repository, is_top};
 use crate::names;
 
-pub use made::{Standing, commit, made, standing};
+pub use made::{WorkTreeStatus, commit, made, standing};
 
 /// Where the branches of work trees are.
 const BRANCHES: &str = "ostler/";
@@ -91,7 +91,7 @@ pub enum WorkTreeError {
     Io {
         /// Which.
         path: PathBuf,
-        /// Why.
+        /// The reason, for people.
         source: io::Error,
     },
 }

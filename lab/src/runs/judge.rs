@@ -9,7 +9,7 @@ use super::scene::{Expect, Heard, Scene};
 
 /// Something that a model was told by a person, or by ostler for one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct RequestText {
     /// When, in seconds since the Unix epoch.
     pub at: f64,
     /// Whose model.
@@ -37,7 +37,7 @@ pub struct Evidence {
     /// The run.
     pub first: Seen,
     /// What models heard in it.
-    pub told: Vec<Told>,
+    pub told: Vec<RequestText>,
     /// The time when the providers were looked at.
     pub at: f64,
     /// What is known of the providers after the daemon was killed.
@@ -97,7 +97,7 @@ fn strings(list: &Value) -> Vec<String> {
 }
 
 /// Every prompt reached the model it was for, once, with its block as the first lines and the task behind it.
-fn heard(faults: &mut Vec<String>, expect: &Expect, told: &[Told], run: &Value) {
+fn heard(faults: &mut Vec<String>, expect: &Expect, told: &[RequestText], run: &Value) {
     let heard: Vec<&str> = told.iter().map(|told| told.agent.as_str()).collect();
     let wanted: Vec<&str> = expect.heard.iter().map(|heard| heard.agent.as_str()).collect();
     if heard != wanted {

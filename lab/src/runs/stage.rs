@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::judge::{Evidence, Seen, Told, faults};
+use super::judge::{Evidence, RequestText, Seen, faults};
 use super::scene::{Scene, Victim};
 use crate::agent::{Agent, Places};
 use crate::driver::home;
@@ -224,7 +224,7 @@ impl World<'_> {
     }
 
     /// What models were told, in order. A request that is tried again tells nothing new.
-    fn told(&self) -> Vec<Told> {
+    fn told(&self) -> Vec<RequestText> {
         let mut all = Vec::new();
         for (name, server) in &self.servers {
             let mut last = None;
@@ -232,7 +232,7 @@ impl World<'_> {
                 let Event::Received { turn: Some(turn), fresh, prompts, .. } = entry.event else { continue };
                 let Some(text) = fresh.last().cloned() else { continue };
                 if last.replace((turn, prompts, text.clone())) != Some((turn, prompts, text.clone())) {
-                    all.push(Told { at: entry.at, agent: name.clone(), text });
+                    all.push(RequestText { at: entry.at, agent: name.clone(), text });
                 }
             }
         }
@@ -241,7 +241,7 @@ impl World<'_> {
     }
 
     /// Seconds from a model's first failure to the first request to another.
-    fn switch(&self, told: &[Told]) -> Option<f64> {
+    fn switch(&self, told: &[RequestText]) -> Option<f64> {
         let failures = self.servers.iter().filter_map(|(name, server)| {
             let failed =
                 |entry: &Entry| matches!(entry.event, Event::LastByte { status, .. } if status != 200);

@@ -6,7 +6,7 @@ use crate::Layer;
 /// Three agents of different costs, and what is installed of them.
 struct World {
     registry: Registry,
-    standings: BTreeMap<String, Standing>,
+    standings: BTreeMap<String, Installation>,
     project: Picks,
     user: Picks,
 }
@@ -25,7 +25,7 @@ fn world() -> World {
         agent("test-usual", 100_020, "standard"),
         Layer { agent: "test-broken".into(), file: "b.toml".into(), text: "nonsense = 1".into() },
     ];
-    let installed = |name: &str| (name.to_owned(), Standing::Installed(format!("/bin/{name}").into()));
+    let installed = |name: &str| (name.to_owned(), Installation::Installed(format!("/bin/{name}").into()));
     World {
         registry: Registry::new(&layers),
         standings: ["test-cheap", "test-dear", "test-usual"].map(installed).into(),
@@ -102,7 +102,7 @@ fn whoever_is_asked_first_decides() {
 fn an_agent_that_was_named_is_never_replaced() {
     let mut world = world();
     world.standings.remove("test-usual");
-    let wrong = Standing::Wrong { program: "/bin/test-dear".into(), reason: "it said \"moo\"".into() };
+    let wrong = Installation::Wrong { program: "/bin/test-dear".into(), reason: "it said \"moo\"".into() };
     world.standings.insert("test-dear".into(), wrong);
     let refused = |inputs: Inputs<'_>, reason: &str, hint: &str| {
         let error = choose(&inputs).unwrap_err();

@@ -2,7 +2,7 @@
 
 use crate::{Agent, Registry};
 
-use super::{Picks, Standing, Step, Whose};
+use super::{Installation, Picks, Step, Whose};
 
 /// A file that says nothing on the matter, or is not there.
 pub(super) fn silent(picks: &Picks, whose: Whose, what: &str) -> String {
@@ -28,16 +28,16 @@ pub fn unknown(registry: &Registry, name: &str, said: &str) -> (String, String) 
 /// The agent is known and cannot be started: the reason, and what to do.
 pub(super) fn unusable(
     agent: &Agent,
-    standing: Option<&Standing>,
+    standing: Option<&Installation>,
     said: &str,
     step: Step,
 ) -> (String, String) {
     let command = &agent.preset.run.command;
     let reason = match standing {
-        Some(Standing::Wrong { program, reason }) => {
+        Some(Installation::Wrong { program, reason }) => {
             format!("{} is not {}: {reason} ({said})", program.display(), agent.title())
         }
-        Some(Standing::Missing(reason)) => format!("{} is not installed: {reason} ({said})", agent.name),
+        Some(Installation::Missing(reason)) => format!("{} is not installed: {reason} ({said})", agent.name),
         _ => format!("{} is not installed: no program called {command:?} was found ({said})", agent.name),
     };
     let other = match step {
@@ -46,7 +46,7 @@ pub(super) fn unusable(
         _ => "name another agent, with the command or in that file",
     };
     let first = match standing {
-        Some(Standing::Wrong { .. }) => "put the right one first on the PATH",
+        Some(Installation::Wrong { .. }) => "put the right one first on the PATH",
         _ => "install it",
     };
     (reason, format!("{first}, or {other}; `ostler agents list` shows what is installed"))

@@ -12,7 +12,7 @@ below = '^─{10,}'
 ";
 
 /// The sight of a text in a composer with these rows.
-fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> Sight {
+fn sight(text: &str, rows: &[&str], earlier: &[&str]) -> ComposerView {
     let earlier: Vec<Body> = earlier.iter().map(|text| Body::new(text)).collect();
     look(rows, |screen, book, composer, mark| Body::new(text).sight(screen, book, composer, mark, &earlier))
 }
@@ -53,7 +53,7 @@ fn a_text_is_recognised_however_it_is_laid_out() {
         ("हिन्दी ไทย", &["हिन्दไทย"]),
         ("👩‍👩‍👧 🇩🇪 ✅", &["👩 🇩🇪 ✅"]),
     ] {
-        assert_eq!(sight(text, rows, &[]), Sight::Ours, "{text:?}");
+        assert_eq!(sight(text, rows, &[]), ComposerView::Ours, "{text:?}");
     }
 }
 
@@ -66,51 +66,71 @@ fn every_line_may_stand_behind_a_prompt() {
     let mut reader = Reader::new(book.clone());
     reader.look(&mut screen);
     let sight = |text: &str| Body::new(text).sight(&screen, &book, reader.composer().unwrap(), None, &[]);
-    assert_eq!(sight("\tfix\n\nthe bug"), Sight::Ours);
-    assert_eq!(sight("fix the bug"), Sight::Foreign, "it has no tab");
+    assert_eq!(sight("\tfix\n\nthe bug"), ComposerView::Ours);
+    assert_eq!(sight("fix the bug"), ComposerView::Foreign, "it has no tab");
 }
 
 #[test]
 fn nothing_a_part_and_something_else_are_told_apart() {
-    assert_eq!(sight("fix the bug", &[""], &[]), Sight::Empty);
-    assert_eq!(sight("fix the bug", &["\x1b[2mTry something\x1b[0m"], &[]), Sight::Empty, "faint text");
-    assert_eq!(sight("fix the bug", &["fix th"], &[]), Sight::Part);
-    assert_eq!(sight("fix the bug", &["xfix the bug"], &[]), Sight::Foreign);
-    assert_eq!(sight("fix the bug", &["fix the bugfix the bug"], &[]), Sight::Foreign, "twice is not ours");
-    assert_eq!(sight("fix the bug", &["something"], &["something"]), Sight::Earlier);
+    assert_eq!(sight("fix the bug", &[""], &[]), ComposerView::Empty);
+    assert_eq!(
+        sight("fix the bug", &["\x1b[2mTry something\x1b[0m"], &[]),
+        ComposerView::Empty,
+        "faint text"
+    );
+    assert_eq!(sight("fix the bug", &["fix th"], &[]), ComposerView::Part);
+    assert_eq!(sight("fix the bug", &["xfix the bug"], &[]), ComposerView::Foreign);
+    assert_eq!(
+        sight("fix the bug", &["fix the bugfix the bug"], &[]),
+        ComposerView::Foreign,
+        "twice is not ours"
+    );
+    assert_eq!(sight("fix the bug", &["something"], &["something"]), ComposerView::Earlier);
     assert_eq!(
         sight("fix the bug", &["in the parser"], &["look in the parser first"]),
-        Sight::Earlier,
+        ComposerView::Earlier,
         "a part of it"
     );
     assert_eq!(
         sight("fix the bug", &["parser"], &["look in the parser first"]),
-        Sight::Foreign,
+        ComposerView::Foreign,
         "too short to tell"
     );
-    assert_eq!(sight("fix the bug", &["in the parsers"], &["look in the parser first"]), Sight::Foreign);
-    assert_eq!(sight("हिन्दी ไทย", &["ไทย"], &[]), Sight::Part);
-    assert_eq!(sight("हिन्दी", &["हिन्दी latin"], &[]), Sight::Foreign);
+    assert_eq!(
+        sight("fix the bug", &["in the parsers"], &["look in the parser first"]),
+        ComposerView::Foreign
+    );
+    assert_eq!(sight("हिन्दी ไทย", &["ไทย"], &[]), ComposerView::Part);
+    assert_eq!(sight("हिन्दी", &["हिन्दी latin"], &[]), ComposerView::Foreign);
 }
 
 #[test]
 fn a_mark_stands_for_a_text_of_its_size() {
     let text = "word ".repeat(60) + &"\nline".repeat(26);
-    assert_eq!(sight(&text, &["[Pasted text #1 +26 lines]"], &[]), Sight::Ours);
-    assert_eq!(sight(&text, &["[Pasted text #1 +27 lines]"], &[]), Sight::Ours, "lines, not breaks");
-    assert_eq!(sight(&text, &["[Pasted text #1 +29 lines]"], &[]), Sight::Foreign);
-    assert_eq!(sight(&text, &["[Pasted text #1 +25 lines]"], &[]), Sight::Foreign, "a line is missing");
-    assert_eq!(sight(&text, &["[Pasted text #1 +26 lines] more"], &[]), Sight::Foreign);
+    assert_eq!(sight(&text, &["[Pasted text #1 +26 lines]"], &[]), ComposerView::Ours);
+    assert_eq!(sight(&text, &["[Pasted text #1 +27 lines]"], &[]), ComposerView::Ours, "lines, not breaks");
+    assert_eq!(sight(&text, &["[Pasted text #1 +29 lines]"], &[]), ComposerView::Foreign);
+    assert_eq!(
+        sight(&text, &["[Pasted text #1 +25 lines]"], &[]),
+        ComposerView::Foreign,
+        "a line is missing"
+    );
+    assert_eq!(sight(&text, &["[Pasted text #1 +26 lines] more"], &[]), ComposerView::Foreign);
     let padded = format!("\n\n{text}");
-    for (lines, sight_of) in [(28, Sight::Ours), (27, Sight::Ours), (26, Sight::Ours), (25, Sight::Foreign)] {
+    for (lines, sight_of) in [
+        (28, ComposerView::Ours),
+        (27, ComposerView::Ours),
+        (26, ComposerView::Ours),
+        (25, ComposerView::Foreign),
+    ] {
         let mark = format!("[Pasted text #1 +{lines} lines]");
         assert_eq!(sight(&padded, &[&mark], &[]), sight_of, "blank lines before it, {lines}");
     }
-    assert_eq!(sight(&text, &["[Pasted text #1]"], &[]), Sight::Ours);
-    assert_eq!(sight("short", &["[Pasted text #1]"], &[]), Sight::Foreign);
+    assert_eq!(sight(&text, &["[Pasted text #1]"], &[]), ComposerView::Ours);
+    assert_eq!(sight("short", &["[Pasted text #1]"], &[]), ComposerView::Foreign);
     let count = text.chars().count();
-    assert_eq!(sight(&text, &[&format!("[Pasted {count} chars]")], &[]), Sight::Ours);
-    assert_eq!(sight(&text, &[&format!("[Pasted {} chars]", count + 1)], &[]), Sight::Foreign);
+    assert_eq!(sight(&text, &[&format!("[Pasted {count} chars]")], &[]), ComposerView::Ours);
+    assert_eq!(sight(&text, &[&format!("[Pasted {} chars]", count + 1)], &[]), ComposerView::Foreign);
 }
 
 #[test]
@@ -121,12 +141,12 @@ fn a_mark_that_was_left_behind_is_known_again() {
     let see = |body: &Body, rows: &[&str]| {
         look(rows, |screen, book, composer, mark| body.sight(screen, book, composer, mark, &before))
     };
-    assert_eq!(see(&Body::new("short"), &[mark]), Sight::Earlier);
-    assert_eq!(see(&Body::new(&text), &[mark]), Sight::Earlier, "the next one is as long");
-    assert_eq!(see(&before[0], &[mark]), Sight::Ours);
-    assert_eq!(see(&Body::new("short"), &["[Pasted text #29 +6 lines]"]), Sight::Foreign);
-    assert_eq!(see(&Body::new("short"), &[&format!("{mark} and more")]), Sight::Foreign);
-    assert_eq!(see(&noted("short", &["short"]), &["short"]), Sight::Ours);
+    assert_eq!(see(&Body::new("short"), &[mark]), ComposerView::Earlier);
+    assert_eq!(see(&Body::new(&text), &[mark]), ComposerView::Earlier, "the next one is as long");
+    assert_eq!(see(&before[0], &[mark]), ComposerView::Ours);
+    assert_eq!(see(&Body::new("short"), &["[Pasted text #29 +6 lines]"]), ComposerView::Foreign);
+    assert_eq!(see(&Body::new("short"), &[&format!("{mark} and more")]), ComposerView::Foreign);
+    assert_eq!(see(&noted("short", &["short"]), &["short"]), ComposerView::Ours);
 }
 
 #[test]
@@ -134,9 +154,9 @@ fn the_end_of_a_tall_text_is_enough() {
     let lines: Vec<String> = (0..30).map(|number| format!("line {number}")).collect();
     let text = lines.join("\n");
     let shown: Vec<&str> = lines[20..].iter().map(String::as_str).collect();
-    assert_eq!(sight(&text, &shown, &[]), Sight::Ours);
+    assert_eq!(sight(&text, &shown, &[]), ComposerView::Ours);
     let head: Vec<&str> = lines[..10].iter().map(String::as_str).collect();
-    assert_eq!(sight(&text, &head, &[]), Sight::Part);
+    assert_eq!(sight(&text, &head, &[]), ComposerView::Part);
 }
 
 #[test]
@@ -165,18 +185,22 @@ fn echoes_are_counted() {
 fn where_no_composer_is_known_the_cursor_shows_it() {
     let mut screen = Screen::new(Size::clamped(40, 10), 0);
     screen.feed(b"$ make te");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), Sight::Hidden);
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), ComposerView::Hidden);
     screen.feed(b"st");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), Sight::Ours);
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), ComposerView::Ours);
     screen.feed(b"\r\n");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen, None), Sight::Hidden, "the cursor has left");
+    assert_eq!(
+        Body::new("make test").sight_at_cursor(&screen, None),
+        ComposerView::Hidden,
+        "the cursor has left"
+    );
     let mut screen = Screen::new(Size::clamped(40, 10), 0);
     screen.feed(b"$ ");
     let prompt = Prompt::at_cursor(&screen);
     screen.feed(b"make test");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), Sight::Ours);
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), ComposerView::Ours);
     screen.feed(b"\r\n");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), Sight::Hidden);
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), ComposerView::Hidden);
     screen.feed(b"ok\r\n$ ");
-    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), Sight::Empty);
+    assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), ComposerView::Empty);
 }

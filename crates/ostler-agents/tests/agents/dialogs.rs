@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_agents::{Agent, Answer, Observer, Reader, Registry, settings_for};
-use ostler_core::dialog::{Circumstances, Consent, Doubt, Known, Policy, Witness, consent};
+use ostler_core::dialog::{Circumstances, Consent, Doubt, Policy, RuleAnswer, Witness, consent};
 use ostler_core::{State, Steady, detector::Settings};
 use ostler_screen::asciicast::{EventKind, Recording};
 use ostler_screen::{Screen, Size};
@@ -36,9 +36,9 @@ impl Moment {
                 let kind = finding.kind.as_deref();
                 let allows = allowed.contains(&kind.unwrap_or("dialog"));
                 let answer = match &spec.answer {
-                    None => Known::Nothing,
-                    Some(answer) if allows && is_known(answer) => Known::Way(answer),
-                    Some(_) => Known::Otherwise,
+                    None => RuleAnswer::None,
+                    Some(answer) if allows && is_known(answer) => RuleAnswer::Wanted(answer),
+                    Some(_) => RuleAnswer::Unwanted,
                 };
                 let startup = spec.answer.as_ref().is_some_and(|answer| answer.is_for_startup(kind));
                 let policy = if allows { Policy::Allow } else { Policy::Ask };

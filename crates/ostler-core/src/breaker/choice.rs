@@ -77,10 +77,10 @@ pub struct Choice {
 
 /// A provider that cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shut {
+pub struct UnavailableProvider {
     /// Which.
     pub provider: String,
-    /// Why.
+    /// The reason, for people.
     pub reason: Reason,
     /// When it can be tried again.
     pub until: Wall,
@@ -148,12 +148,12 @@ impl Breakers {
         host: &str,
         excluding: &[String],
         now: Wall,
-    ) -> Result<Choice, Vec<Shut>> {
+    ) -> Result<Choice, Vec<UnavailableProvider>> {
         let mut shut = Vec::new();
         for key in providers {
             let both = Side::BOTH.map(|side| key.on(side, host));
             if let Some((reason, until)) = self.refusal(&both, now) {
-                shut.push(Shut { provider: key.provider.clone(), reason, until });
+                shut.push(UnavailableProvider { provider: key.provider.clone(), reason, until });
             } else if !excluding.contains(&key.provider) {
                 let [provider, host] = both.map(|key| self.admit(&key, now));
                 return Ok(Choice { key: key.clone(), probe: Probes::new(provider, host) });

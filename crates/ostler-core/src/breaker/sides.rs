@@ -74,7 +74,7 @@ impl Probes {
 
 /// What is told of an agent to both breakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
+pub enum AgentReport {
     /// Something speaks against one of them.
     Failed {
         /// What.
@@ -95,16 +95,23 @@ pub enum News {
 
 impl Breaker {
     /// Takes in what is told of an agent. What speaks against the other side proves nothing on this one.
-    pub fn hear(&mut self, side: Side, news: News, probes: Option<Probes>, settings: &Settings, now: Wall) {
+    pub fn hear(
+        &mut self,
+        side: Side,
+        news: AgentReport,
+        probes: Option<Probes>,
+        settings: &Settings,
+        now: Wall,
+    ) {
         let probe = probes.and_then(|probes| probes.of(side));
         match (news, probe) {
-            (News::Failed { evidence, until }, _) if Side::of(&evidence) == Some(side) => {
+            (AgentReport::Failed { evidence, until }, _) if Side::of(&evidence) == Some(side) => {
                 self.failed(&evidence, until, probe, settings, now);
             }
-            (News::Succeeded { began }, _) => self.succeeded(began),
-            (News::AtWork, Some(probe)) => self.renew(probe, settings, now),
-            (News::Failed { .. } | News::Nothing, Some(probe)) => self.release(probe, now),
-            (News::Failed { .. } | News::Nothing | News::AtWork, None) => {}
+            (AgentReport::Succeeded { began }, _) => self.succeeded(began),
+            (AgentReport::AtWork, Some(probe)) => self.renew(probe, settings, now),
+            (AgentReport::Failed { .. } | AgentReport::Nothing, Some(probe)) => self.release(probe, now),
+            (AgentReport::Failed { .. } | AgentReport::Nothing | AgentReport::AtWork, None) => {}
         }
     }
 }

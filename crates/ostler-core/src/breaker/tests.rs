@@ -170,7 +170,11 @@ fn providers_are_chosen_by_priority() {
     assert!(breakers.change(&keys[0], fail(Some(at(30)))).is_some());
     assert_eq!(breakers.choose(&keys, "h", &[], at(1)), Ok(Choice { key: Key::of("b"), probe: None }));
     let excluding = ["b".to_owned()];
-    let shut = |provider: &str, until| Shut { provider: provider.into(), reason: Reason::Quota, until };
+    let shut = |provider: &str, until| UnavailableProvider {
+        provider: provider.into(),
+        reason: Reason::Quota,
+        until,
+    };
     assert_eq!(breakers.choose(&keys, "h", &excluding, at(1)), Err(vec![shut("a", at(30))]));
     assert!(breakers.change(&keys[1], fail(None)).is_some());
     assert_eq!(

@@ -1,13 +1,13 @@
 //! Emptying the composer of what is ours.
 
-use super::{Action, Delivery, Event, Shut, Sight, Stage, Up, View, Write};
+use super::{Action, ComposerView, Delivery, Event, FailReason, HoldReason, Stage, View, Write};
 use crate::{State, Steady};
 
 impl Delivery {
     pub(super) fn begin_clearing(&mut self, view: &View, now: Steady) -> Vec<Action> {
         if !self.policy.can_clear {
             self.stage = Stage::Waiting { not_before: Steady(0) };
-            return if self.attempts > 0 { self.give(Up::Mixed) } else { self.drafted(now) };
+            return if self.attempts > 0 { self.fail(FailReason::Mixed) } else { self.drafted(now) };
         }
         if self.policy.clear_stops && view.situation.state == State::Working {
             // A part of it is there, and no other message may come between.
@@ -15,7 +15,7 @@ impl Delivery {
                 looking @ Stage::Looking { .. } => looking,
                 _ => Stage::Waiting { not_before: Steady(0) },
             };
-            self.shut = Some(Shut::Working);
+            self.shut = Some(HoldReason::Working);
             return Vec::new();
         }
         self.stage = Stage::Clearing { typed: None };
@@ -23,7 +23,7 @@ impl Delivery {
     }
 
     fn drafted(&mut self, now: Steady) -> Vec<Action> {
-        self.shut = Some(Shut::Draft);
+        self.shut = Some(HoldReason::Draft);
         self.deadline = Some(now.plus(self.policy.look));
         Vec::new()
     }
@@ -39,7 +39,7 @@ impl Delivery {
             let typed = Stage::Clearing { typed: Some(now) };
             return self.await_keys(event, typed, now.plus(self.policy.rest));
         };
-        if view.sight == Sight::Empty {
+        if view.sight == ComposerView::Empty {
             return if self.attempts > 0 { self.missing(now) } else { self.start_over(view, now) };
         }
         if now < typed.plus(self.policy.rest) {
@@ -47,7 +47,7 @@ impl Delivery {
             return Vec::new();
         }
         if self.attempts > 0 {
-            return self.give(Up::Mixed);
+            return self.fail(FailReason::Mixed);
         }
         self.stage = Stage::Waiting { not_before: now.plus(self.policy.look) };
         self.drafted(now)

@@ -20,7 +20,7 @@ pub struct Situation {
 
 /// Why nothing may be typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shut {
+pub enum HoldReason {
     /// The terminal's holder does not answer.
     Unreachable,
     /// The program has ended.
@@ -51,7 +51,7 @@ pub enum Shut {
     Taken,
 }
 
-impl Shut {
+impl HoldReason {
     /// The reason for people.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -87,38 +87,38 @@ impl Situation {
     }
 
     /// Whether a message may be typed; not what the composer says about it.
-    pub fn admits(self, mode: Mode) -> Result<(), Shut> {
+    pub fn admits(self, mode: Mode) -> Result<(), HoldReason> {
         if self.state == State::Exited {
-            return Err(Shut::Ended);
+            return Err(HoldReason::Ended);
         }
         if !self.reachable {
-            return Err(Shut::Unreachable);
+            return Err(HoldReason::Unreachable);
         }
         if self.person {
-            return Err(Shut::Person);
+            return Err(HoldReason::Person);
         }
-        let busy = |allowed: bool| if allowed { Ok(()) } else { Err(Shut::Working) };
+        let busy = |allowed: bool| if allowed { Ok(()) } else { Err(HoldReason::Working) };
         match self.state {
             State::Idle | State::Watching | State::Error => Ok(()),
             State::Working => busy(matches!(mode, Mode::Queue | Mode::Now)),
             // Never, in no mode.
-            State::Blocked => Err(Shut::Blocked),
-            State::Starting => Err(Shut::Starting),
+            State::Blocked => Err(HoldReason::Blocked),
+            State::Starting => Err(HoldReason::Starting),
             State::Limited if mode == Mode::Now => Ok(()),
-            State::Limited => Err(Shut::Limited),
+            State::Limited => Err(HoldReason::Limited),
             State::Unknown if self.unrecognised || mode == Mode::Now => Ok(()),
-            State::Unknown => Err(Shut::Unknown),
-            State::Exited => Err(Shut::Ended),
+            State::Unknown => Err(HoldReason::Unknown),
+            State::Exited => Err(HoldReason::Ended),
         }
     }
 
     /// Whether Enter may be pressed behind text of ours that is seen in the composer.
-    pub fn admits_enter(self) -> Result<(), Shut> {
+    pub fn admits_enter(self) -> Result<(), HoldReason> {
         match self.state {
-            State::Exited => Err(Shut::Ended),
-            State::Blocked => Err(Shut::Blocked),
-            _ if !self.reachable => Err(Shut::Unreachable),
-            _ if self.person => Err(Shut::Person),
+            State::Exited => Err(HoldReason::Ended),
+            State::Blocked => Err(HoldReason::Blocked),
+            _ if !self.reachable => Err(HoldReason::Unreachable),
+            _ if self.person => Err(HoldReason::Person),
             _ => Ok(()),
         }
     }

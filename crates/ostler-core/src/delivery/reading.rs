@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Action, Delivery, Event, Shape, Shut, Sight, Stage, View};
+use super::{Action, ComposerView, Delivery, Event, HoldReason, Shape, Stage, View};
 use crate::Steady;
 
 /// What the agent is known to have done since the last write.
@@ -57,7 +57,7 @@ impl Reading {
 
     /// Enter is about to be pressed.
     pub(super) fn enter(&mut self, view: &View) {
-        self.shape = view.shape.filter(|_| view.sight == Sight::Ours);
+        self.shape = view.shape.filter(|_| view.sight == ComposerView::Ours);
     }
 }
 
@@ -94,7 +94,7 @@ impl Delivery {
             reading.read.get_or_insert((now, drawn));
         }
         // A text that is shown was read.
-        if looking && view.sight == Sight::Ours {
+        if looking && view.sight == ComposerView::Ours {
             reading.shown = true;
             if !reading.overtyped {
                 reading.read.get_or_insert((now, view.drawn));
@@ -102,7 +102,7 @@ impl Delivery {
         }
         let broken = view.shape.zip(reading.shape).is_some_and(|(shape, before)| shape.is_broken(before));
         // Nobody else typed: our Enter became a line break.
-        if confirming && view.current && view.sight == Sight::Ours && broken {
+        if confirming && view.current && view.sight == ComposerView::Ours && broken {
             reading.read.get_or_insert((now, view.drawn));
             reading.drawn.get_or_insert(now);
         }
@@ -117,7 +117,7 @@ impl Delivery {
             let pause = (now.since(since) / 4).clamp(self.policy.enter_again, self.policy.patience() / 2);
             self.reading.ask_at = Some(now.plus(pause));
             if pending > 0 && now >= since.plus(self.policy.look) {
-                self.shut = Some(Shut::Unread);
+                self.shut = Some(HoldReason::Unread);
             }
         }
         let ask_at = self.reading.ask_at.unwrap_or(since.plus(self.policy.read_delay));

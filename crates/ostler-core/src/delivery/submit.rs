@@ -1,12 +1,12 @@
 //! Enter, and what became of it.
 
-use super::{Action, Because, Delivery, Event, Mode, Sight, Stage, Up, View, Write};
+use super::{Action, ComposerView, Delivery, Event, FailReason, Mode, ProofEvidence, Stage, View, Write};
 use crate::Steady;
 
 impl Delivery {
     pub(super) fn enter(&mut self, enter_at: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
         let blind = self.is_blind();
-        if view.sight != Sight::Ours && !blind {
+        if view.sight != ComposerView::Ours && !blind {
             self.stage = Stage::Looking { since: now };
             return self.look(now, Event::Looked, view, now);
         }
@@ -48,7 +48,7 @@ impl Delivery {
             Event::Inspected { cooked: true, pending: 0, .. }
                 if now >= since.plus(self.policy.enter_delay) =>
             {
-                return self.submitted(Because::LineRead);
+                return self.submitted(ProofEvidence::LineRead);
             }
             Event::Inspected { cooked: false, pending: 0, .. } => {}
             Event::Inspected { .. } => {
@@ -62,24 +62,25 @@ impl Delivery {
         }
         // While it is at work, its own words may be the same.
         let rested = matches!(self.mode, Mode::WhenIdle | Mode::Interrupt);
-        if view.sight == Sight::Ours {
+        if view.sight == ComposerView::Ours {
             self.stood = now;
             return if view.echoed && !view.repeated && rested && !blind {
-                self.submitted(Because::PutBack)
+                self.submitted(ProofEvidence::PutBack)
             } else {
                 self.enter_again(since, event, view, now)
             };
         }
         // Of a turn that ran before, a dialog may hide the composer, and the text in it.
-        let gone = blind || view.sight == Sight::Empty || (view.sight == Sight::Hidden && rested);
+        let gone =
+            blind || view.sight == ComposerView::Empty || (view.sight == ComposerView::Hidden && rested);
         // Where no composer is known, the text is also echoed while it stands in one.
-        let stays = view.sight == Sight::Part || (blind && view.sight != Sight::Empty);
+        let stays = view.sight == ComposerView::Part || (blind && view.sight != ComposerView::Empty);
         let sign = if gone && view.at_work && !view.other_entered {
-            Some(if self.mode == Mode::Queue { Because::Kept } else { Because::WentToWork })
+            Some(if self.mode == Mode::Queue { ProofEvidence::Kept } else { ProofEvidence::WentToWork })
         } else if view.echoed && !stays {
-            Some(Because::Echoed)
+            Some(ProofEvidence::Echoed)
         } else {
-            Some(Because::Emptied).filter(|_| gone && self.command && !view.other_entered)
+            Some(ProofEvidence::Emptied).filter(|_| gone && self.command && !view.other_entered)
         };
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
@@ -100,7 +101,7 @@ impl Delivery {
             return Vec::new();
         }
         // Enter was pressed, whatever stands there now.
-        self.give(Up::Uncertain)
+        self.fail(FailReason::Uncertain)
     }
 
     /// Nothing says yet what became of what was typed.
@@ -109,7 +110,7 @@ impl Delivery {
             return self.ask_whether_read(since, event, now);
         }
         let until = self.doubtful(since);
-        if now >= until { self.give(Up::Uncertain) } else { self.come_back(until) }
+        if now >= until { self.fail(FailReason::Uncertain) } else { self.come_back(until) }
     }
 
     /// The text still stands there: the Enter is unread, or was read and not looked at, or swallowed, or became a line
@@ -126,7 +127,7 @@ impl Delivery {
             return self.come_back(due);
         }
         if self.enters >= self.policy.max_enters {
-            return self.give(Up::NotSubmitted);
+            return self.fail(FailReason::NotSubmitted);
         }
         self.press_enter(view)
     }

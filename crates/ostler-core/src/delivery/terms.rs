@@ -42,7 +42,7 @@ impl Mode {
 
 /// What the composer shows of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum ComposerView {
     /// There is no composer to be seen.
     Hidden,
     /// Nothing is written in it.
@@ -79,7 +79,7 @@ pub struct View {
     /// What the agent is doing.
     pub situation: Situation,
     /// What its composer shows.
-    pub sight: Sight,
+    pub sight: ComposerView,
     /// It shows that it went to work after Enter was pressed; the Enter itself is no sign of it.
     pub at_work: bool,
     /// The message stands among what was said, above the composer.
@@ -111,7 +111,9 @@ impl View {
     /// What may be said to be ours: a draft that somebody else may have written is not.
     pub(super) fn cautious(self) -> Self {
         match self.sight {
-            Sight::Part | Sight::Earlier if self.touched => Self { sight: Sight::Foreign, ..self },
+            ComposerView::Part | ComposerView::Earlier if self.touched => {
+                Self { sight: ComposerView::Foreign, ..self }
+            }
             _ => self,
         }
     }
@@ -171,7 +173,7 @@ pub enum Event {
     /// The agent's hook took it.
     Taken,
     /// The agent says that it took this very message as a prompt.
-    Told {
+    Reported {
         /// By what.
         by: Witness,
     },
@@ -199,22 +201,22 @@ pub enum Action {
     /// Record the intent, then type.
     Type(Write),
     /// Record that this much is proven.
-    Prove(Proof, Because),
+    Prove(Proof, ProofEvidence),
     /// Record that nothing of the text is there, and that it will be typed again.
     Missed,
     /// Nothing more will be done; record why.
-    Give(Up),
+    Fail(FailReason),
 }
 
 /// What a proof rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Because {
+pub enum ProofEvidence {
     /// The holder's ledger.
     Ledger,
     /// The composer shows it.
     Composer,
     /// The agent said so.
-    Told(Witness),
+    Reported(Witness),
     /// The composer was emptied, and the agent went to work.
     WentToWork,
     /// The composer was emptied while the agent was at work: it keeps the message for later, or takes it into its turn.
@@ -234,7 +236,7 @@ pub enum Because {
 /// Why a delivery ends without proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Up {
+pub enum FailReason {
     /// The program has ended.
     Ended,
     /// It was typed as often as allowed, and was missing each time.
@@ -249,7 +251,7 @@ pub enum Up {
     Refused,
 }
 
-impl Up {
+impl FailReason {
     /// The reason for people.
     pub fn as_str(self) -> &'static str {
         match self {

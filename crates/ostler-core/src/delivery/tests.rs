@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::State;
-use crate::start_plan::Way;
+use crate::start_plan::StartupRoute;
 
 const IDLE: Situation = Situation { state: State::Idle, reachable: true, person: false, unrecognised: false };
 
@@ -20,7 +20,7 @@ fn policy() -> Policy {
     Policy { can_clear: true, enter_delay: Duration::from_millis(100), ..Policy::default() }
 }
 
-fn view(state: State, sight: Sight) -> View {
+fn view(state: State, sight: ComposerView) -> View {
     View {
         situation: Situation { state, ..IDLE },
         sight,
@@ -59,9 +59,9 @@ const RAW: Event = Event::Inspected { cooked: false, pending: 0, drawn: 0 };
 /// A delivery whose text was typed at 10.
 fn written() -> Delivery {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
-    let idle = view(State::Idle, Sight::Empty);
+    let idle = view(State::Idle, ComposerView::Empty);
     let done = play(&mut delivery, &[(0, Event::Looked, idle), (1, RAW, idle), (10, Event::Typed, idle)]);
-    let proof = Action::Prove(Proof::Written, Because::Ledger);
+    let proof = Action::Prove(Proof::Written, ProofEvidence::Ledger);
     assert_eq!(done, [(0, Action::Inspect), (1, Action::Type(Write::Body)), (10, proof)]);
     delivery
 }
@@ -69,12 +69,12 @@ fn written() -> Delivery {
 /// A delivery whose Enter was typed at 210.
 fn entered() -> Delivery {
     let mut delivery = written();
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     let done = play(
         &mut delivery,
         &[(60, Event::Looked, ours), (160, Event::Looked, ours), (210, Event::Typed, ours)],
     );
-    let seen = Action::Prove(Proof::Seen, Because::Composer);
+    let seen = Action::Prove(Proof::Seen, ProofEvidence::Composer);
     assert_eq!(done, [(60, seen), (160, Action::Type(Write::Enter))]);
     delivery
 }

@@ -2,7 +2,7 @@
 
 use super::evidence::{At, Finding, ProcessSample};
 use super::weigh::{Ground, Weighed, rule};
-use super::{Detector, Sight, millis};
+use super::{Detector, ScreenKnowledge, millis};
 use crate::{Asking, State, Steady};
 
 impl Detector {
@@ -127,7 +127,7 @@ impl Detector {
     fn typed_into_until(&self) -> Option<Steady> {
         let since = self.verdict.since;
         let echoed = self.activity.last.is_none_or(|last| last <= since);
-        let idle = self.verdict.state == State::Idle && self.sight == Sight::Current;
+        let idle = self.verdict.state == State::Idle && self.sight == ScreenKnowledge::Current;
         let typed = self.typed.filter(|typed| *typed > since && idle && echoed)?;
         Some(typed.plus(millis(self.settings.silence_ms)))
     }

@@ -1,7 +1,7 @@
 //! Weighing the evidence.
 
 use super::evidence::Finding;
-use super::{Detector, Sight, Verdict, millis};
+use super::{Detector, ScreenKnowledge, Verdict, millis};
 use crate::{State, Steady};
 
 /// The kind of work that is no more than trying again what failed.
@@ -92,7 +92,7 @@ impl Detector {
             return Weighed::new(State::Unknown, 0.95, gone).kind(GONE).on(Ground::Nothing);
         }
         // A dialog that was on the screen would be missing here, and an older word would count.
-        if let Sight::Remembered { until } = self.sight
+        if let ScreenKnowledge::Remembered { until } = self.sight
             && now < until
         {
             return self.hold("so it was before the restart").again(until);
@@ -231,8 +231,8 @@ impl Detector {
     pub(super) fn hold(&self, because: impl Into<String>) -> Weighed {
         let state = match self.verdict.state {
             // What was seen before may still be there, but much was written since.
-            State::Idle | State::Watching if self.sight == Sight::Lost => State::Unknown,
-            state if self.sight != Sight::Current => state,
+            State::Idle | State::Watching if self.sight == ScreenKnowledge::Lost => State::Unknown,
+            state if self.sight != ScreenKnowledge::Current => state,
             state @ (State::Limited | State::Error) if self.fresh_failure().is_some() => state,
             // The dialog is gone: somebody answered it. So is the error or the limit: something goes on.
             State::Blocked | State::Limited | State::Error if !self.ready => State::Starting,

@@ -17,20 +17,20 @@ pub struct Witness<'a, A> {
     /// What the user's policy says of it.
     pub policy: Policy,
     /// What it knows of answers.
-    pub answer: Known<A>,
+    pub answer: RuleAnswer<A>,
     /// The dialog belongs to the agent's start.
     pub startup: bool,
 }
 
 /// What a rule knows of answers to its dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known<A> {
-    /// Nothing.
-    Nothing,
-    /// How it is answered, but not in the way that the policy wants.
-    Otherwise,
+pub enum RuleAnswer<A> {
+    /// It has no answer.
+    None,
+    /// It has one, but not the one that the policy wants.
+    Unwanted,
     /// How to do what the policy wants.
-    Way(A),
+    Wanted(A),
 }
 
 /// What else is known of the moment.
@@ -98,7 +98,7 @@ pub fn consent<'a, A: Clone + PartialEq>(
     circumstances: Circumstances<'_>,
 ) -> Consent<'a, A> {
     let way = |witness: &'_ Witness<'a, A>| match &witness.answer {
-        Known::Way(answer) if witness.policy != Policy::Ask => Some(answer.clone()),
+        RuleAnswer::Wanted(answer) if witness.policy != Policy::Ask => Some(answer.clone()),
         _ => None,
     };
     let Some((leader, answer)) = witnesses.iter().find_map(|witness| Some((witness, way(witness)?))) else {
@@ -123,10 +123,10 @@ pub fn consent<'a, A: Clone + PartialEq>(
 /// Whether a rule says nothing against an answer to the dialog that another one sees.
 fn agrees<A: PartialEq>(witness: &Witness<'_, A>, leader: &Witness<'_, A>) -> bool {
     match &witness.answer {
-        Known::Way(_) => witness.policy == leader.policy && witness.answer == leader.answer,
-        Known::Otherwise => false,
+        RuleAnswer::Wanted(_) => witness.policy == leader.policy && witness.answer == leader.answer,
+        RuleAnswer::Unwanted => false,
         // It sees the same dialog in another place. Two that are of no particular kind need not be the same.
-        Known::Nothing => {
+        RuleAnswer::None => {
             witness.kind.is_none()
                 || (witness.kind == leader.kind && witness.kind != Some(Asking::Dialog.as_str()))
         }
@@ -154,18 +154,18 @@ mod tests {
         rule: "trust",
         kind: Some("trust"),
         policy: Policy::Allow,
-        answer: Known::Way("row of trust"),
+        answer: RuleAnswer::Wanted("row of trust"),
         startup: true,
     };
     const PERMISSION: Witness<'_, &str> = Witness {
         rule: "permission",
         kind: Some("permission"),
         policy: Policy::Allow,
-        answer: Known::Way("1. Yes"),
+        answer: RuleAnswer::Wanted("1. Yes"),
         startup: false,
     };
     const TITLE: Witness<'_, &str> =
-        Witness { rule: "title", policy: Policy::Ask, answer: Known::Nothing, ..PERMISSION };
+        Witness { rule: "title", policy: Policy::Ask, answer: RuleAnswer::None, ..PERMISSION };
     const STARTING: Circumstances<'_> = Circumstances { started: false, told: &[] };
     const STARTED: Circumstances<'_> = Circumstances { started: true, told: &[] };
 
@@ -182,19 +182,19 @@ mod tests {
         assert_eq!(outcome(&[], STARTING), "ask");
         assert_eq!(outcome(&[TRUST], STARTING), "trust: row of trust");
         assert_eq!(outcome(&[PERMISSION], STARTED), "permission: 1. Yes");
-        let asked = Witness { policy: Policy::Ask, answer: Known::Otherwise, ..PERMISSION };
+        let asked = Witness { policy: Policy::Ask, answer: RuleAnswer::Unwanted, ..PERMISSION };
         assert_eq!(outcome(&[asked], STARTED), "ask");
     }
 
     #[test]
     fn the_words_of_an_allowed_dialog_in_another_one_are_not_answered() {
-        let asked = Witness { policy: Policy::Ask, answer: Known::Otherwise, ..PERMISSION };
+        let asked = Witness { policy: Policy::Ask, answer: RuleAnswer::Unwanted, ..PERMISSION };
         for circumstances in [STARTING, STARTED] {
             let contradicted = "trust: Contradicted(\"permission\")";
             assert_eq!(outcome(&[TRUST, asked.clone()], circumstances), contradicted);
             assert_eq!(outcome(&[TRUST, PERMISSION], circumstances), contradicted, "the answers differ");
         }
-        let denied = Witness { policy: Policy::Deny, answer: Known::Way("3. No"), ..PERMISSION };
+        let denied = Witness { policy: Policy::Deny, answer: RuleAnswer::Wanted("3. No"), ..PERMISSION };
         assert_eq!(outcome(&[PERMISSION, denied], STARTED), "permission: Contradicted(\"permission\")");
         let login = Witness { rule: "login", kind: Some("auth"), ..TITLE };
         assert_eq!(outcome(&[login, PERMISSION], STARTED), "permission: Contradicted(\"login\")");
@@ -232,9 +232,9 @@ mod tests {
 
     #[test]
     fn a_policy_that_cannot_be_carried_out_is_told() {
-        let unable = Witness { answer: Known::Otherwise, ..PERMISSION };
+        let unable = Witness { answer: RuleAnswer::Unwanted, ..PERMISSION };
         assert_eq!(outcome(&[unable], STARTED), "permission: NoWay");
-        let unknown = Witness { answer: Known::Nothing, ..PERMISSION };
+        let unknown = Witness { answer: RuleAnswer::None, ..PERMISSION };
         assert_eq!(outcome(&[unknown], STARTED), "permission: NoWay");
     }
 }

@@ -1,13 +1,13 @@
 use super::*;
 
-fn rows(wanted: u16, selected: u16) -> Sight {
-    Sight::Rows { wanted: Some(wanted), selected: Some(selected) }
+fn rows(wanted: u16, selected: u16) -> DialogView {
+    DialogView::Rows { wanted: Some(wanted), selected: Some(selected) }
 }
 
 /// A program that reads every key, and draws all the time.
-fn play(table: &[(u64, Sight)]) -> Vec<(u64, Action)> {
+fn play(table: &[(u64, DialogView)]) -> Vec<(u64, Action)> {
     let mut dialog = Dialog::new(Steady(0));
-    let mut act = |at: u64, sight: Sight| match dialog.look(sight, at, Steady(at))? {
+    let mut act = |at: u64, sight: DialogView| match dialog.look(sight, at, Steady(at))? {
         Action::Inspect => dialog.inspected(0, at, sight, Steady(at)),
         action => Some(action),
     };
@@ -29,7 +29,7 @@ fn nothing_is_pressed_while_an_answer_waits_to_be_read() {
     assert_eq!(dialog.look(sight, 0, at(6_151)), Some(Action::Inspect));
     assert_eq!(dialog.inspected(1, 0, sight, at(6_152)), None);
     assert_eq!(dialog.look(sight, 5, at(7_651)), Some(Action::Inspect), "whatever it draws");
-    assert_eq!(dialog.look(Sight::Gone, 0, at(7_700)), Some(Action::Answered));
+    assert_eq!(dialog.look(DialogView::Gone, 0, at(7_700)), Some(Action::Answered));
     assert_eq!(dialog.inspected(0, 0, sight, at(7_701)), None, "late news");
 }
 
@@ -45,7 +45,7 @@ fn a_key_that_was_read_is_not_repeated_before_the_program_draws() {
     assert_eq!(dialog.deadline(), Some(at(60_651)));
     let mut left = dialog.clone();
     assert_eq!(left.look(sight, 1, at(60_651)), Some(Action::Leave(Reason::Stays)));
-    assert_eq!(dialog.clone().look(Sight::Gone, 2, at(30_100)), Some(Action::Answered));
+    assert_eq!(dialog.clone().look(DialogView::Gone, 2, at(30_100)), Some(Action::Answered));
     // It drew, and the dialog is as it was.
     assert_eq!(dialog.look(sight, 2, at(30_100)), Some(Action::Inspect));
     assert_eq!(dialog.inspected(0, 2, sight, at(30_101)), Some(ENTER));
@@ -67,7 +67,7 @@ fn what_an_earlier_daemon_may_have_answered_is_not_answered_before_the_program_d
     assert_eq!(dialog.inspected(0, 1, sight, at(401)), None);
     assert_eq!(dialog.look(sight, 1, at(30_000)), None);
     assert_eq!(dialog.clone().look(sight, 1, at(60_000)), Some(Action::Leave(Reason::Inherited)));
-    assert_eq!(dialog.clone().look(Sight::Gone, 2, at(30_000)), None, "it was not answered here");
+    assert_eq!(dialog.clone().look(DialogView::Gone, 2, at(30_000)), None, "it was not answered here");
     assert_eq!(dialog.look(sight, 2, at(30_000)), None);
     assert_eq!(dialog.look(sight, 2, at(30_250)), Some(Action::Inspect));
     assert_eq!(dialog.inspected(0, 2, sight, at(30_251)), Some(ENTER));
@@ -85,7 +85,7 @@ fn the_wanted_row_is_selected_and_seen_before_enter() {
         (600, rows(7, 7)),
         (700, rows(7, 7)),
         (850, rows(7, 7)),
-        (1_000, Sight::Gone),
+        (1_000, DialogView::Gone),
     ]);
     assert_eq!(done, [(400, DOWN), (850, ENTER), (1_000, Action::Answered)]);
 }
@@ -107,7 +107,7 @@ fn a_lost_key_is_repeated_and_a_stuck_selection_left() {
 
 #[test]
 fn a_dialog_without_the_row_is_left() {
-    let nothing = Sight::Rows { wanted: None, selected: Some(3) };
+    let nothing = DialogView::Rows { wanted: None, selected: Some(3) };
     let left = (5_400, Action::Leave(Reason::NoSuchRow));
     assert_eq!(play(&[(400, nothing), (5_399, nothing), (5_400, nothing)]), [left]);
     let late = [(400, nothing), (3_000, rows(6, 6)), (3_250, rows(6, 6))];
@@ -119,9 +119,9 @@ fn a_dialog_without_rows_is_answered_by_its_keys() {
     let answer = Action::Press(Press::Answer);
     let done = play(
         &[400, 900, 4_400, 4_500]
-            .map(|at| (at, Sight::Plain))
+            .map(|at| (at, DialogView::Plain))
             .into_iter()
-            .chain([(4_600, Sight::Gone)])
+            .chain([(4_600, DialogView::Gone)])
             .collect::<Vec<_>>(),
     );
     assert_eq!(done, [(400, answer), (4_500, answer), (4_600, Action::Answered)]);
@@ -129,5 +129,5 @@ fn a_dialog_without_rows_is_answered_by_its_keys() {
 
 #[test]
 fn a_dialog_that_goes_away_by_itself_was_not_answered() {
-    assert_eq!(play(&[(100, rows(1, 2)), (200, Sight::Gone), (900, rows(1, 2))]), []);
+    assert_eq!(play(&[(100, rows(1, 2)), (200, DialogView::Gone), (900, rows(1, 2))]), []);
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::outcome::Outcome;
 use super::record::{Changes, HelperAnswer};
 use crate::Wall;
-use crate::breaker::{Evidence, Probes, Shut};
+use crate::breaker::{Evidence, Probes, UnavailableProvider};
 use crate::pre_context::Kind;
 use crate::stop::Stop;
 
@@ -43,7 +43,7 @@ pub enum Event {
         /// What was asked.
         act: Act,
         /// Why, for every provider of the run that is shut, the excluded ones too.
-        shut: Vec<Shut>,
+        shut: Vec<UnavailableProvider>,
     },
     /// A provider that was shut can be used again.
     ProviderOpened,
@@ -56,7 +56,7 @@ pub enum Event {
     StartFailed {
         /// Which.
         agent: AgentId,
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
     /// The agent has the prompt.
@@ -70,14 +70,14 @@ pub enum Event {
     DeliveryFailed {
         /// What was asked.
         act: Act,
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
     /// The agent does no more.
     AgentStopped {
         /// Which.
         agent: AgentId,
-        /// Why.
+        /// The reason, for people.
         stop: Stop,
     },
     /// A person answered: the agent goes on.
@@ -121,7 +121,7 @@ pub enum Event {
     HelperFailed {
         /// What was asked.
         act: Act,
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
     /// So many tokens were spent since the run began.
@@ -140,7 +140,7 @@ pub enum Event {
 /// What an agent is told of those before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// Why.
+    /// The reason, for people.
     pub kind: Kind,
     /// The block, to be put right before the prompt.
     pub text: String,

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::Asking;
-use crate::breaker::Shut;
+use crate::breaker::UnavailableProvider;
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub enum Outcome {
     },
     /// It cannot be done this way.
     GivenUp {
-        /// Why.
+        /// The reason, for people.
         #[serde(flatten)]
         why: GiveUp,
     },
@@ -64,7 +64,7 @@ pub enum GiveUp {
     /// No provider can be used.
     NoProvider {
         /// Why not.
-        shut: Vec<Shut>,
+        shut: Vec<UnavailableProvider>,
     },
     /// A check cannot be run, whatever the work is like.
     Check {
@@ -92,7 +92,7 @@ impl fmt::Display for GiveUp {
             Self::Tokens => "the tokens of the run are spent; split the task, or allow more",
             Self::NoProvider { shut } => {
                 f.write_str("no provider can be used")?;
-                for (index, Shut { provider, reason, .. }) in shut.iter().enumerate() {
+                for (index, UnavailableProvider { provider, reason, .. }) in shut.iter().enumerate() {
                     write!(f, "{} {provider}: {}", if index == 0 { ":" } else { "," }, reason.in_words())?;
                 }
                 "; wait, log in, or name other agents"

@@ -130,7 +130,7 @@ pub enum Then {
     },
     /// The end.
     GiveUp {
-        /// Why.
+        /// The reason, for people.
         #[serde(flatten)]
         why: GiveUp,
     },

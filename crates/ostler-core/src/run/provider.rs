@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::record::{Attempt, Turn};
 use super::{Action, Agent, GiveUp, Outcome, Phase, Run, Stage, Stop};
-use crate::breaker::{Probes, Reason, Shut};
+use crate::breaker::{Probes, Reason, UnavailableProvider};
 use crate::{Asking, Failure, Wall};
 
 /// Waits for a provider in one run.
@@ -47,7 +47,7 @@ impl Run {
     }
 
     /// Waits for a provider, if that can help.
-    pub(super) fn no_provider(&mut self, shut: Vec<Shut>, now: Wall) -> Vec<Action> {
+    pub(super) fn no_provider(&mut self, shut: Vec<UnavailableProvider>, now: Wall) -> Vec<Action> {
         // There is nobody else for the one whose turn failed and who is not shut out: it gets another try.
         let fresh = self.attempts.last().is_some_and(|attempt| attempt.turns.is_empty());
         let doubted = self.tried.iter().any(|tried| shut.iter().all(|shut| shut.provider != *tried));

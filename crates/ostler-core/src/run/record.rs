@@ -283,7 +283,7 @@ pub enum HelperRecord {
     Answered(HelperAnswer),
     /// It could not help.
     Failed {
-        /// Why.
+        /// The reason, for people.
         reason: String,
     },
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::record::Status;
 use super::{Action, Attempt, Blocked, Event, HelperRecord, Inquiry, Phase, Run, Turn};
-use crate::breaker::Shut;
+use crate::breaker::UnavailableProvider;
 use crate::pre_context::Kind;
 use crate::{Asking, Wall};
 
@@ -59,7 +59,7 @@ pub enum Step {
         attempt: u32,
         /// Whose agent.
         provider: String,
-        /// Why.
+        /// The reason, for people.
         reason: Option<String>,
     },
     /// Another provider is to go on.
@@ -76,7 +76,7 @@ pub enum Step {
         /// When one is chosen again.
         until: Wall,
         /// Why, for each.
-        shut: Vec<Shut>,
+        shut: Vec<UnavailableProvider>,
     },
     /// An agent waits for a person.
     Blocked {

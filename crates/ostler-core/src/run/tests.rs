@@ -1,5 +1,5 @@
 use super::*;
-use crate::breaker::{Limit, ProbeId, Probes, Reason, Shut};
+use crate::breaker::{Limit, ProbeId, Probes, Reason, UnavailableProvider};
 use crate::detector::Reporter;
 use crate::{Asking, Failure};
 
@@ -7,7 +7,7 @@ use crate::{Asking, Failure};
 #[derive(Clone)]
 enum Next {
     Chosen(&'static str),
-    Shut(&'static [(&'static str, Reason, u64)]),
+    Unavailable(&'static [(&'static str, Reason, u64)]),
     Ready,
     NotStarted,
     Submitted,
@@ -82,8 +82,8 @@ impl Play {
             let agent = self.run.agent.as_ref().map_or(Act { attempt: 0, step: 0 }, |agent| agent.id);
             let event = match next.clone() {
                 Chosen(provider) => Event::ProviderChosen { act, provider: provider.into(), probe: None },
-                Next::Shut(shut) => {
-                    let shut = shut.iter().map(|(provider, reason, secs)| Shut {
+                Next::Unavailable(shut) => {
+                    let shut = shut.iter().map(|(provider, reason, secs)| UnavailableProvider {
                         provider: (*provider).into(),
                         reason: *reason,
                         until: self.now.plus(Duration::from_secs(*secs)),
@@ -311,13 +311,13 @@ fn who_fails_for_no_known_reason_leaves_it_to_others_where_there_are_any() {
     assert_eq!(odd().go(&[Chosen("b"), Ready]).said.last().unwrap(), "deliver retry");
     // Alone, or with others that are shut, it tries again.
     for shut in [&[][..], &[("b", Reason::Quota, 60)]] {
-        let play = odd().go(&[Next::Shut(shut)]);
+        let play = odd().go(&[Next::Unavailable(shut)]);
         assert_eq!(play.said.last().unwrap(), "choose -");
         let play = play.go(&[Chosen("a"), Ready, Submitted, IDLE, Tree(&["y"]), Passes]);
         assert_eq!(play.outcome(), Some(&Outcome::Done));
     }
     // One that was shut meanwhile does not.
-    let play = odd().go(&[Next::Shut(&[("a", Reason::Auth, 60)])]);
+    let play = odd().go(&[Next::Unavailable(&[("a", Reason::Auth, 60)])]);
     assert!(play.outcome().is_some(), "{:?}", play.said);
     // A bad request may be the conversation's fault once.
     let play = Play::new(Policy::default()).go(&turn(Failure::Invalid)).go(&turn(Failure::Invalid));
@@ -532,7 +532,7 @@ fn checks_that_hang_have_failed() {
 
 #[test]
 fn waiting_for_a_provider_is_done_where_it_helps() {
-    let quota = Next::Shut(&[
+    let quota = Next::Unavailable(&[
         ("a", Reason::Quota, 7_200),
         ("b", Reason::Unavailable, 60),
         ("c", Reason::RateLimit, 3_600),
@@ -544,8 +544,8 @@ fn waiting_for_a_provider_is_done_where_it_helps() {
     let play = play.go(&[Passing(1)]);
     assert_eq!(play.said.last().unwrap(), "choose -", "whoever failed before has had time");
     // Six hours in all.
-    let play = play.go(&[Next::Shut(&[("a", Reason::Quota, 5 * 3_600 + 1)])]);
-    let shut = vec![Shut {
+    let play = play.go(&[Next::Unavailable(&[("a", Reason::Quota, 5 * 3_600 + 1)])]);
+    let shut = vec![UnavailableProvider {
         provider: "a".into(),
         reason: Reason::Quota,
         until: Wall(1_000 * (3_600 + 5 * 3_600 + 1)),
@@ -557,10 +557,10 @@ fn waiting_for_a_provider_is_done_where_it_helps() {
         "given up: no provider can be used: a: quota used up; wait, log in, or name other agents"
     );
     let table = [
-        (Next::Shut(&[("a", Reason::Unavailable, 60), ("b", Reason::Auth, 60)]), "given_up"),
-        (Next::Shut(&[("a", Reason::Auth, 60), ("b", Reason::Auth, 60)]), "blocked"),
-        (Next::Shut(&[]), "given_up"),
-        (Next::Shut(&[("a", Reason::Quota, 13 * 3_600)]), "given_up"),
+        (Next::Unavailable(&[("a", Reason::Unavailable, 60), ("b", Reason::Auth, 60)]), "given_up"),
+        (Next::Unavailable(&[("a", Reason::Auth, 60), ("b", Reason::Auth, 60)]), "blocked"),
+        (Next::Unavailable(&[]), "given_up"),
+        (Next::Unavailable(&[("a", Reason::Quota, 13 * 3_600)]), "given_up"),
     ];
     for (shut, outcome) in table {
         let play = Play::new(Policy::default()).go(&[shut]);
@@ -570,7 +570,7 @@ fn waiting_for_a_provider_is_done_where_it_helps() {
 
 #[test]
 fn a_provider_that_opens_ends_the_wait() {
-    let shut = Next::Shut(&[("a", Reason::Quota, 3_600)]);
+    let shut = Next::Unavailable(&[("a", Reason::Quota, 3_600)]);
     let mut play = Play::new(Policy::default());
     // More often than a run may wait, and longer than it may in all: what was not waited does not count.
     for _ in 0..200 {
@@ -584,7 +584,7 @@ fn a_provider_that_opens_ends_the_wait() {
 
 #[test]
 fn a_crash_of_the_only_agent_is_tried_again_as_often_as_the_task() {
-    let shut = Next::Shut(&[("a", Reason::Crash, 60)]);
+    let shut = Next::Unavailable(&[("a", Reason::Crash, 60)]);
     let mut play = Play::new(Policy::default());
     for _ in 0..2 {
         play = play.go(&[Chosen("a"), Ready, Submitted, CRASH, Unseen, shut.clone()]);

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_core::breaker::News as Told;
+use ostler_core::breaker::AgentReport;
 use ostler_core::run::{Act, Action, AgentId, Changes, Event, HelperAnswer, Outcome, Phase};
 use ostler_core::stop_watch::{Findings, Listener, Report};
 use ostler_core::{Wall, pre_context};
@@ -256,7 +256,7 @@ impl RunActor {
 
     async fn renew_probe(&self) {
         if let (Some(probe), Some((_, provider))) = (self.record.run.probe(), self.record.run.agent()) {
-            self.runs.breakers.report(&self.record, provider, Told::AtWork, Some(probe)).await;
+            self.runs.breakers.report(&self.record, provider, AgentReport::AtWork, Some(probe)).await;
         }
     }
 
@@ -391,15 +391,15 @@ impl RunActor {
             Action::RunChecks { act } => self.check(act),
             Action::TripBreaker { provider, evidence, until, probe } => {
                 self.tell("provider.failed", json!({ "provider": provider, "evidence": evidence })).await;
-                let news = Told::Failed { evidence, until };
+                let news = AgentReport::Failed { evidence, until };
                 self.runs.breakers.report(&self.record, &provider, news, probe).await;
             }
             Action::CloseBreaker { provider, began } => {
-                let news = Told::Succeeded { began };
+                let news = AgentReport::Succeeded { began };
                 self.runs.breakers.report(&self.record, &provider, news, None).await;
             }
             Action::ReleaseProbe { provider, probe } => {
-                self.runs.breakers.report(&self.record, &provider, Told::Nothing, Some(probe)).await;
+                self.runs.breakers.report(&self.record, &provider, AgentReport::Nothing, Some(probe)).await;
             }
             Action::AskHelper { act, context, prompt, attempt } => {
                 self.ask_helper(act, context, prompt, attempt);

@@ -13,7 +13,7 @@ use std::time::Duration;
 use ostler_agents::Launch;
 use ostler_core::Wall;
 use ostler_core::breaker::{
-    Breaker, Breakers, Choice, Key, News, Probes, Settings, Shut, Side, State, Stored,
+    AgentReport, Breaker, Breakers, Choice, Key, Probes, Settings, Side, State, Stored, UnavailableProvider,
 };
 use ostler_protocol::ProviderInfo;
 use ostler_store::shared::{AnyShared, Guarantee, Kind, SharedError, SharedStore, Swap, Versioned};
@@ -65,7 +65,7 @@ impl ProviderBreakers {
         record: &mut RunRecord,
         excluding: &[String],
         now: Wall,
-    ) -> Result<Choice, Vec<Shut>> {
+    ) -> Result<Choice, Vec<UnavailableProvider>> {
         record.accounts = self.accounts(record).await;
         let keys: Vec<Key> = record.request.agents.iter().map(|provider| key(record, provider)).collect();
         self.choose_of(&keys, excluding, now).await
@@ -77,7 +77,7 @@ impl ProviderBreakers {
         keys: &[Key],
         excluding: &[String],
         now: Wall,
-    ) -> Result<Choice, Vec<Shut>> {
+    ) -> Result<Choice, Vec<UnavailableProvider>> {
         let host = self.owner.id();
         for _ in 0..TRIES {
             let mut breakers = self.known.lock().await;
@@ -138,14 +138,14 @@ impl ProviderBreakers {
         &self,
         record: &RunRecord,
         provider: &str,
-        news: News,
+        news: AgentReport,
         probes: Option<Probes>,
     ) {
         self.report_of(&key(record, provider), news, probes).await;
     }
 
     /// Tells both breakers of a provider and an account what became of an agent.
-    pub(super) async fn report_of(&self, key: &Key, news: News, probes: Option<Probes>) {
+    pub(super) async fn report_of(&self, key: &Key, news: AgentReport, probes: Option<Probes>) {
         let now = clock::now();
         for side in Side::BOTH {
             self.change(&key.on(side, self.owner.id()), |breaker, settings| {

@@ -1,5 +1,5 @@
 use ostler_core::Wall;
-use ostler_core::breaker::{Evidence, Key, Limit, News, Side};
+use ostler_core::breaker::{AgentReport, Evidence, Key, Limit, Side};
 use ostler_core::run::Policy;
 use ostler_protocol::OsText;
 
@@ -111,7 +111,7 @@ async fn a_probe_of_both_breakers_is_the_only_one() {
     let limit = Evidence::LimitShown { limit: Limit::Rate };
     let crash = Evidence::Exited { status: Some(1), signal: None };
     for evidence in [limit, crash] {
-        runs.breakers.report(&record, "a", News::Failed { evidence, until: None }, None).await;
+        runs.breakers.report(&record, "a", AgentReport::Failed { evidence, until: None }, None).await;
     }
     let later = crate::clock::now().plus(Duration::from_mins(2));
     let mut other = record.clone();
@@ -124,7 +124,7 @@ async fn a_probe_of_both_breakers_is_the_only_one() {
     assert_eq!(choice.key, Key::of("a"));
     let probes = choice.probe.unwrap();
     assert!(Side::BOTH.iter().all(|side| probes.of(*side).is_some()), "{probes:?}");
-    runs.breakers.report(&record, "a", News::Nothing, Some(probes)).await;
+    runs.breakers.report(&record, "a", AgentReport::Nothing, Some(probes)).await;
     assert!(runs.breakers.choose(&mut record, &[], later).await.unwrap().probe.is_some());
 
     // What other machines had is forgotten some day, and what this one has is not.
@@ -232,7 +232,7 @@ async fn an_unknown_provider_is_told_and_a_breaker_that_others_closed_is_seen() 
     let problem = crate::api::providers::reset(&runs.breakers, Some("nobody")).await.unwrap_err();
     assert_eq!((problem.kind, problem.code), (ErrorKind::NotFound, Code::ProviderUnknown));
     let record = RunRecord::new(request("one", dir.path()), &runs.home, &runs.owner).await.unwrap();
-    let limit = News::Failed { evidence: Evidence::LimitShown { limit: Limit::Quota }, until: None };
+    let limit = AgentReport::Failed { evidence: Evidence::LimitShown { limit: Limit::Quota }, until: None };
     runs.breakers.report(&record, "a", limit, None).await;
     assert!(!runs.breakers.can_choose(&record, crate::clock::now()).await);
     // Another machine writes to the same store.

@@ -22,7 +22,7 @@ use self::commands::Reply;
 use super::{Command, Services, SessionHandle};
 use crate::hooks::Claim;
 use crate::judge::Question;
-use crate::knowledge::Known;
+use crate::knowledge::SessionKnowledge;
 use crate::transcript::{Batch, Watcher};
 use crate::transport::{Arrived, Holder, LinkError, Transport};
 use crate::{clock, evidence};
@@ -53,7 +53,7 @@ pub(crate) struct Actor {
     /// What is being done aside, until it comes back as an event.
     errands: JoinSet<Event<'static>>,
     /// The rules are being read; only the last reading counts.
-    reading_rules: Option<JoinHandle<Known>>,
+    reading_rules: Option<JoinHandle<SessionKnowledge>>,
     /// Who is asked as a judge, or why nobody is.
     judge: crate::judge::Appointed,
     question: Option<Question>,
@@ -83,7 +83,7 @@ enum Woken {
     Command(Option<Command>),
     Deadline,
     RulesChanged,
-    Rules(Option<Known>),
+    Rules(Option<SessionKnowledge>),
     Arrived(Result<<Holder as Transport>::Arrived, LinkError>),
     Transcript(Batch),
     Judge(ostler_core::judge::Event),

@@ -25,7 +25,7 @@ pub(super) struct Reader {
     decoder: Decoder,
     source: Source,
     /// What was read last, if it is not being read now: it may come back.
-    known: Option<Known>,
+    known: Option<FollowedFile>,
     provenance: Arc<dyn Provenance>,
     claims: Claims,
     claim: Option<Claim>,
@@ -41,7 +41,7 @@ enum Source {
 }
 
 #[derive(Debug, Clone)]
-struct Known {
+struct FollowedFile {
     path: PathBuf,
     file: FileId,
     position: Position,
@@ -76,7 +76,7 @@ impl Reader {
         let decoder = match resume {
             Some(TailState { path: Some(path), file, position, memory }) => {
                 place.path.get_or_insert_with(|| path.clone());
-                known = Some(Known { path, file, position });
+                known = Some(FollowedFile { path, file, position });
                 decoder.resume(memory)
             }
             _ => decoder.since(place.started),
@@ -115,7 +115,9 @@ impl Reader {
     pub(super) fn state(&self) -> TailState {
         let memory = self.decoder.memory().clone();
         match self.current().or_else(|| self.known.clone()) {
-            Some(Known { path, file, position }) => TailState { path: Some(path), file, position, memory },
+            Some(FollowedFile { path, file, position }) => {
+                TailState { path: Some(path), file, position, memory }
+            }
             None => TailState { memory, ..TailState::default() },
         }
     }
@@ -142,15 +144,17 @@ impl Reader {
         news.then_some(problem)
     }
 
-    fn current(&self) -> Option<Known> {
+    fn current(&self) -> Option<FollowedFile> {
         Some(match &self.source {
             Source::None => return None,
             Source::Lines(path, tail) => {
-                Known { path: path.clone(), file: tail.id(), position: tail.position() }
+                FollowedFile { path: path.clone(), file: tail.id(), position: tail.position() }
             }
-            Source::Rows(table) => {
-                Known { path: table.path.clone(), file: table.id, position: Position::behind(table.key) }
-            }
+            Source::Rows(table) => FollowedFile {
+                path: table.path.clone(),
+                file: table.id,
+                position: Position::behind(table.key),
+            },
         })
     }
 

@@ -34,13 +34,13 @@ const SPEC: &str = r#"
 
 /// What is known of a session.
 #[derive(Debug, Default)]
-struct Known {
+struct StubProvenance {
     neighbour: bool,
     prompts: Vec<String>,
     open: Option<FileId>,
 }
 
-impl Provenance for Known {
+impl Provenance for StubProvenance {
     fn has_neighbour(&self) -> bool {
         self.neighbour
     }
@@ -89,10 +89,10 @@ impl Scene {
     }
 
     fn watch(&self, place: Place, resume: Option<TailState>) -> Watcher {
-        self.watch_as(Known::default(), place, resume)
+        self.watch_as(StubProvenance::default(), place, resume)
     }
 
-    fn watch_as(&self, known: Known, place: Place, resume: Option<TailState>) -> Watcher {
+    fn watch_as(&self, known: StubProvenance, place: Place, resume: Option<TailState>) -> Watcher {
         self.transcripts.watch(&self.spec, place, Arc::new(known), resume).unwrap()
     }
 
@@ -285,7 +285,7 @@ async fn a_file_is_read_only_for_the_session_that_it_is_proven_to_be_of() {
         scene.append(&format!("{name}.jsonl"), &line);
     };
     prompt("theirs", "look at the parser");
-    let beside = |prompts: &[&str], open: Option<&str>| Known {
+    let beside = |prompts: &[&str], open: Option<&str>| StubProvenance {
         neighbour: true,
         prompts: prompts.iter().map(|text| (*text).to_owned()).collect(),
         open: open.map(|name| FileId::from(&scene.path(name).metadata().unwrap())),
@@ -296,7 +296,7 @@ async fn a_file_is_read_only_for_the_session_that_it_is_proven_to_be_of() {
     assert_eq!(watcher.state().path, None, "the neighbour's");
     drop(watcher);
     prompt("ours", "fix the lexer");
-    let found = async |known: Known| {
+    let found = async |known: StubProvenance| {
         let mut watcher = scene.watch_as(known, scene.place(), None);
         while !watcher.is_resting() {
             tokio::select! {
@@ -311,9 +311,9 @@ async fn a_file_is_read_only_for_the_session_that_it_is_proven_to_be_of() {
     assert_eq!(found(beside(&[], Some("ours.jsonl"))).await, Some(scene.path("ours.jsonl")));
     assert_eq!(found(beside(&["fix"], None)).await, None, "a part of another's prompt");
     // Nobody else is known of, and one of the two is somebody else's all the same.
-    assert_eq!(found(Known::default()).await, None);
+    assert_eq!(found(StubProvenance::default()).await, None);
     fs::remove_file(scene.path("theirs.jsonl")).unwrap();
-    assert_eq!(found(Known::default()).await, Some(scene.path("ours.jsonl")));
+    assert_eq!(found(StubProvenance::default()).await, Some(scene.path("ours.jsonl")));
 }
 
 #[tokio::test]

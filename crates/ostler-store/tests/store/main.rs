@@ -7,7 +7,7 @@ mod contract;
 mod server;
 mod shared;
 
-use ostler_core::start_plan::Way;
+use ostler_core::start_plan::StartupRoute;
 use ostler_core::{Proof, Wall};
 use ostler_store::repair::{self, Contents};
 use ostler_store::{
@@ -201,7 +201,7 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
     let mut store = Store::open(&dir.path().join("db")).unwrap();
     store.create_session(&session("s", "one")).unwrap();
     for (id, seq) in [("m", 1), ("n", 2)] {
-        let terms = Terms { way: Way::Argument, ..Terms::default() };
+        let terms = Terms { way: StartupRoute::Argument, ..Terms::default() };
         store.add_message(&NewMessage { terms, ..message(id, seq, "hi") }).unwrap();
         store.give_up("s", id, MessageState::Uncertain, "who knows", Wall(2)).unwrap();
     }
@@ -221,7 +221,7 @@ fn a_message_that_was_given_up_can_be_proven_and_tried_again() {
     assert_eq!(typed(&store), ["m"]);
     let again = store.message("s", "n").unwrap().unwrap();
     assert_eq!((again.state, again.seq, again.attempts, again.failure), (MessageState::Queued, 6, 0, None));
-    assert_eq!(again.terms.way, Way::Message);
+    assert_eq!(again.terms.way, StartupRoute::Message);
     let counts = store.delivery_counts(Some("s")).unwrap();
     assert_eq!((counts.sent, counts.submitted, counts.waiting, counts.uncertain), (2, 1, 1, 0));
     let counts = store.delivery_counts(None).unwrap();
@@ -239,11 +239,11 @@ fn what_is_counted_stays_counted() {
         message
     };
     for (id, seq, way) in [
-        ("hook", 1, Way::Hook),
-        ("argument", 2, Way::Argument),
-        ("missed", 3, Way::Argument),
-        ("typed", 4, Way::Message),
-        ("failed", 5, Way::Message),
+        ("hook", 1, StartupRoute::Hook),
+        ("argument", 2, StartupRoute::Argument),
+        ("missed", 3, StartupRoute::Argument),
+        ("typed", 4, StartupRoute::Message),
+        ("failed", 5, StartupRoute::Message),
     ] {
         store.add_message(&by(id, seq, way)).unwrap();
     }

@@ -15,7 +15,7 @@ const RECORD: &str = "json";
 
 /// How a work tree stands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct WorkTreeStatus {
     /// Files in it that are not committed.
     pub uncommitted: Vec<String>,
     /// Commits on its branch.
@@ -55,12 +55,12 @@ pub(super) fn forget(tree: &WorkTree) {
 /// # Errors
 ///
 /// Where git does not say.
-pub async fn standing(tree: &WorkTree) -> Result<Standing, WorkTreeError> {
+pub async fn standing(tree: &WorkTree) -> Result<WorkTreeStatus, WorkTreeError> {
     let is_gone = !crate::git::is_top(&tree.path);
     let uncommitted = if is_gone { Vec::new() } else { uncommitted(&tree.path).await? };
     let repository = Repository::open(tree.repository.clone()).await?;
     let Some(tip) = tip(&repository, &tree.branch).await else {
-        return Ok(Standing { uncommitted, commits: 0, is_merged: true, is_gone });
+        return Ok(WorkTreeStatus { uncommitted, commits: 0, is_merged: true, is_gone });
     };
     let count = async |range: String| -> Result<u32, GitError> {
         let count = repository.line("rev-list", ["--count", range.as_str(), "--"]).await?;
@@ -68,7 +68,7 @@ pub async fn standing(tree: &WorkTree) -> Result<Standing, WorkTreeError> {
     };
     let commits = count(format!("{}..{tip}", tree.commit)).await?;
     let is_merged = count(format!("HEAD..{tip}")).await? == 0;
-    Ok(Standing { uncommitted, commits, is_merged, is_gone })
+    Ok(WorkTreeStatus { uncommitted, commits, is_merged, is_gone })
 }
 
 /// Files in a work tree that are not committed. Ignored ones do not count.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ostler_core::Wall;
-use ostler_work::{GitError, Standing, standing};
+use ostler_work::{GitError, TreeStatus, standing};
 use tempfile::TempDir;
 
 use crate::support::Project;
@@ -15,7 +15,7 @@ async fn a_work_tree_tells_what_was_done_in_it() {
     let project = Project::unborn();
     let root = project.dir.path();
     let main = Some("main".to_owned());
-    assert_eq!(standing(root, None).await.unwrap(), Standing { branch: main, ..Standing::default() });
+    assert_eq!(standing(root, None).await.unwrap(), TreeStatus { branch: main, ..TreeStatus::default() });
     project.write("a", "1");
     project.commit("Begin the work");
     project.write("a", "22");

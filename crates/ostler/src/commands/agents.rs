@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use ostler_agents::Agent;
-use ostler_agents::choice::{Standing, Step};
+use ostler_agents::choice::{Installation, Step};
 use ostler_daemon::identity::{Identity, identify};
 use ostler_daemon::presets::{self, Presets};
 use ostler_daemon::settings::{self, Settings};
@@ -80,7 +80,7 @@ impl Here {
     }
 
     /// Where its program is.
-    fn standing(&self, agent: &Agent) -> Standing {
+    fn standing(&self, agent: &Agent) -> Installation {
         choice::standing(agent, &self.env, &self.cwd)
     }
 
@@ -121,7 +121,7 @@ pub(super) fn for_run(cwd: &Path) -> Result<Vec<String>, CommandError> {
     let other = |agent: &&Arc<Agent>| {
         agent.name != chosen.agent.name
             && cost.is_none_or(|cost| agent.preset.cost == cost)
-            && matches!(here.standing(agent), Standing::Installed(_))
+            && matches!(here.standing(agent), Installation::Installed(_))
     };
     let others = here.presets.registry.agents().filter(other);
     let mut others: Vec<(i32, &str)> =

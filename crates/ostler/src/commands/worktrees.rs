@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ostler_protocol::{Request, Response, RunInfo};
-use ostler_work::worktree::{Removal, Standing, WorkTree, made, remove, standing};
+use ostler_work::worktree::{Removal, WorkTree, WorkTreeStatus, made, remove, standing};
 use serde_json::json;
 
 use crate::cli::Worktrees;
@@ -86,8 +86,8 @@ async fn list(as_json: bool) -> Result<(), CommandError> {
     output::print(if rows.is_empty() { "ostler made no work trees\n" } else { &text })
 }
 
-fn told(stands: &Standing) -> String {
-    let Standing { uncommitted, commits, is_merged, is_gone } = stands;
+fn told(stands: &WorkTreeStatus) -> String {
+    let WorkTreeStatus { uncommitted, commits, is_merged, is_gone } = stands;
     if *is_gone {
         return "its directory is gone".into();
     }

@@ -27,7 +27,7 @@ one.txt
 "#;
 
 fn evidence() -> Evidence {
-    let told = |agent: &str, text: &str| Told { at: 0.0, agent: agent.into(), text: text.into() };
+    let told = |agent: &str, text: &str| RequestText { at: 0.0, agent: agent.into(), text: text.into() };
     let turn = |provider: &str, reason: &str| json!({ "provider": provider, "reason": reason });
     let turns = json!([turn("a", "rate limit exceeded"), turn("b", "idle")]);
     let run = json!({

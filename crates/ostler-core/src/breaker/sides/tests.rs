@@ -1,4 +1,4 @@
-use super::super::{Breakers, Key, Limit, Reason, Shut, State};
+use super::super::{Breakers, Key, Limit, Reason, State, UnavailableProvider};
 use super::*;
 use crate::Failure;
 use crate::detector::Reporter;
@@ -16,7 +16,14 @@ fn exited() -> Evidence {
 }
 
 /// Tells both breakers of a provider on a machine.
-fn tell(breakers: &mut Breakers, key: &Key, host: &str, news: News, probes: Option<Probes>, now: Wall) {
+fn tell(
+    breakers: &mut Breakers,
+    key: &Key,
+    host: &str,
+    news: AgentReport,
+    probes: Option<Probes>,
+    now: Wall,
+) {
     for side in Side::BOTH {
         let _ = breakers.change(&key.on(side, host), |breaker, settings| {
             breaker.hear(side, news, probes, settings, now);
@@ -24,8 +31,8 @@ fn tell(breakers: &mut Breakers, key: &Key, host: &str, news: News, probes: Opti
     }
 }
 
-fn failed(evidence: Evidence) -> News {
-    News::Failed { evidence, until: None }
+fn failed(evidence: Evidence) -> AgentReport {
+    AgentReport::Failed { evidence, until: None }
 }
 
 #[test]
@@ -64,7 +71,7 @@ fn both_breakers_are_asked_and_each_has_one_probe() {
     tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Auth)), None, at(0));
     // What needs a person is told, and the later of both ends.
     let shut = breakers.choose(&keys, "here", &[], Wall(1)).unwrap_err();
-    assert_eq!(shut, [Shut { provider: "a".into(), reason: Reason::Auth, until: at(1) }]);
+    assert_eq!(shut, [UnavailableProvider { provider: "a".into(), reason: Reason::Auth, until: at(1) }]);
     let probes = breakers.choose(&keys, "here", &[], at(1)).unwrap().probe;
     assert_eq!(
         probes.map(|probes| Side::BOTH.map(|side| probes.of(side))),
@@ -73,23 +80,23 @@ fn both_breakers_are_asked_and_each_has_one_probe() {
     for host in ["here", "there"] {
         assert!(breakers.choose(&keys, host, &[], at(2)).is_err(), "one probe only");
     }
-    tell(&mut breakers, &keys[0], "here", News::AtWork, probes, at(5));
+    tell(&mut breakers, &keys[0], "here", AgentReport::AtWork, probes, at(5));
     assert_eq!(breakers.choose(&keys, "there", &[], at(2)).unwrap_err()[0].until, at(15));
     // It says that the login is not good: the provider is as unknown as before, for whoever comes next.
     tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Auth)), probes, at(6));
     assert_eq!(breakers.choose(&keys, "here", &[], at(6)).unwrap_err()[0].until, at(11));
     let other = breakers.choose(&keys, "there", &[], at(6)).unwrap().probe;
     assert_eq!(other, Probes::new(Some(ProbeId(2)), None));
-    tell(&mut breakers, &keys[0], "there", News::Nothing, other, at(7));
+    tell(&mut breakers, &keys[0], "there", AgentReport::Nothing, other, at(7));
     let last = breakers.choose(&keys, "here", &[], at(11)).unwrap().probe;
     assert_eq!(last, Probes::new(Some(ProbeId(3)), Some(ProbeId(2))));
-    tell(&mut breakers, &keys[0], "here", News::Succeeded { began: at(12) }, None, at(13));
+    tell(&mut breakers, &keys[0], "here", AgentReport::Succeeded { began: at(12) }, None, at(13));
     assert!(breakers.iter().all(|(_, breaker)| breaker.state() == State::Closed));
     // A stranger's probe is nobody else's to give back.
     tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Quota)), None, at(20));
     let probe = breakers.choose(&keys, "there", &[], at(21)).unwrap().probe;
     assert_eq!(probe, Probes::new(Some(ProbeId(4)), None));
-    tell(&mut breakers, &keys[0], "here", News::Nothing, Probes::new(None, Some(ProbeId(4))), at(21));
+    tell(&mut breakers, &keys[0], "here", AgentReport::Nothing, Probes::new(None, Some(ProbeId(4))), at(21));
     assert!(breakers.choose(&keys, "there", &[], at(22)).is_err());
 }
 

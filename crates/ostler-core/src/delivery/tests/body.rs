@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn text_is_typed_again_only_when_it_is_proven_missing() {
     let mut delivery = written();
-    let gone = view(State::Idle, Sight::Empty);
+    let gone = view(State::Idle, ComposerView::Empty);
     assert_eq!(play(&mut delivery, &[(100, Event::Looked, gone)]), []);
     assert_eq!(delivery.deadline(), Some(Steady(160)), "a terminal is a moment behind");
     let unread = Event::Inspected { cooked: false, pending: 7, drawn: 0 };
@@ -16,17 +16,17 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
         (5_101, unread, gone),
     ];
     assert_eq!(play(&mut delivery, &asked), [(160, Action::Inspect), (5_100, Action::Inspect)]);
-    assert_eq!(delivery.shut(), Some(Shut::Unread));
+    assert_eq!(delivery.shut(), Some(HoldReason::Unread));
     assert_eq!(play(&mut delivery, &[(7_000, Event::Looked, gone)]), [(7_000, Action::Inspect)]);
-    assert_eq!(delivery.shut(), Some(Shut::Unread), "until it was asked again");
+    assert_eq!(delivery.shut(), Some(HoldReason::Unread), "until it was asked again");
     let mut seen = delivery.clone();
-    assert_eq!(play(&mut seen, &[(7_001, Event::Looked, view(State::Idle, Sight::Ours))]).len(), 1);
+    assert_eq!(play(&mut seen, &[(7_001, Event::Looked, view(State::Idle, ComposerView::Ours))]).len(), 1);
     assert_eq!(seen.shut(), None);
     // It has read it, and stalls.
     assert_eq!(play(&mut delivery, &[(7_001, RAW, gone), (60_000, Event::Looked, gone)]), []);
     assert_eq!((delivery.shut(), delivery.deadline()), (None, Some(Steady(67_001))));
     let done = play(&mut delivery.clone(), &[(67_001, Event::Looked, gone)]);
-    assert_eq!(done, [(67_001, Action::Give(Up::Uncertain))]);
+    assert_eq!(done, [(67_001, Action::Fail(FailReason::Uncertain))]);
     // It draws, and may have yet to show the text.
     let first = [(60_100, Event::Looked, drew(60_100, gone)), (64_000, Event::Looked, drew(60_100, gone))];
     assert_eq!(play(&mut delivery, &first), []);
@@ -44,7 +44,7 @@ fn text_is_typed_again_only_when_it_is_proven_missing() {
 fn a_text_that_a_stalled_agent_shows_late_is_typed_once() {
     for stall in [4_000, 6_000, 10_000, 50_000] {
         let mut delivery = written();
-        let (gone, ours) = (view(State::Idle, Sight::Empty), view(State::Idle, Sight::Ours));
+        let (gone, ours) = (view(State::Idle, ComposerView::Empty), view(State::Idle, ComposerView::Ours));
         let stalled = (200..stall).step_by(100).map(|at| (at, Event::Looked, gone));
         let moments: Vec<_> =
             [(160, Event::Looked, gone), (161, RAW, gone)].into_iter().chain(stalled).collect();
@@ -53,7 +53,7 @@ fn a_text_that_a_stalled_agent_shows_late_is_typed_once() {
         let woken = drew(stall, gone);
         let shown = drew(stall + 700, ours);
         let done = play(&mut delivery, &[(stall, Event::Looked, woken), (stall + 700, Event::Looked, shown)]);
-        assert_eq!(done, [(stall + 700, Action::Prove(Proof::Seen, Because::Composer))]);
+        assert_eq!(done, [(stall + 700, Action::Prove(Proof::Seen, ProofEvidence::Composer))]);
         let done = play(&mut delivery, &[(stall + 800, Event::Looked, shown)]);
         assert_eq!((done, delivery.attempts()), (vec![(stall + 800, Action::Type(Write::Enter))], 1));
     }
@@ -77,46 +77,50 @@ fn restless(mut delivery: Delivery, moving: View) -> (u64, Vec<Action>) {
 
 #[test]
 fn a_screen_that_never_rests_is_waited_for_but_not_for_ever() {
-    let uncertain = vec![Action::Give(Up::Uncertain)];
+    let uncertain = vec![Action::Fail(FailReason::Uncertain)];
     let moving = |sight| view(State::Idle, sight);
-    assert_eq!(restless(written(), moving(Sight::Empty)), (61_000, uncertain.clone()));
-    assert_eq!(restless(written(), moving(Sight::Part)), (60_100, uncertain.clone()));
-    assert_eq!(restless(written(), moving(Sight::Foreign)), (60_100, vec![Action::Give(Up::Mixed)]));
-    assert_eq!(restless(entered(), moving(Sight::Empty)), (60_300, uncertain.clone()));
+    assert_eq!(restless(written(), moving(ComposerView::Empty)), (61_000, uncertain.clone()));
+    assert_eq!(restless(written(), moving(ComposerView::Part)), (60_100, uncertain.clone()));
+    assert_eq!(
+        restless(written(), moving(ComposerView::Foreign)),
+        (60_100, vec![Action::Fail(FailReason::Mixed)])
+    );
+    assert_eq!(restless(entered(), moving(ComposerView::Empty)), (60_300, uncertain.clone()));
     // The time of a dialog does not count.
     let mut asked = entered();
-    assert_eq!(play(&mut asked, &[(90_000, Event::Looked, view(State::Blocked, Sight::Hidden))]), []);
-    let after = View { changed: Steady(90_090), ..moving(Sight::Empty) };
+    assert_eq!(play(&mut asked, &[(90_000, Event::Looked, view(State::Blocked, ComposerView::Hidden))]), []);
+    let after = View { changed: Steady(90_090), ..moving(ComposerView::Empty) };
     assert_eq!(play(&mut asked, &[(90_100, Event::Looked, after)]), []);
     let rest = [(92_090, Event::Looked, after)];
-    assert_eq!(play(&mut asked, &rest), [(92_090, Action::Give(Up::Uncertain))]);
+    assert_eq!(play(&mut asked, &rest), [(92_090, Action::Fail(FailReason::Uncertain))]);
 }
 
 #[test]
 fn nothing_is_concluded_from_half_a_frame() {
     let mut delivery = entered();
-    let half = View { at_work: true, echoed: true, current: false, ..view(State::Working, Sight::Empty) };
+    let half =
+        View { at_work: true, echoed: true, current: false, ..view(State::Working, ComposerView::Empty) };
     assert_eq!(play(&mut delivery, &[(300, Event::Looked, half), (30_000, Event::Looked, half)]), []);
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
-    let half = View { current: false, ..view(State::Idle, Sight::Empty) };
+    let half = View { current: false, ..view(State::Idle, ComposerView::Empty) };
     assert_eq!(play(&mut delivery, &[(0, Event::Looked, half)]), []);
 }
 
 #[test]
 fn words_above_the_composer_prove_nothing_before_the_text_was_seen_in_it() {
-    let echoed = View { echoed: true, ..view(State::Idle, Sight::Empty) };
+    let echoed = View { echoed: true, ..view(State::Idle, ComposerView::Empty) };
     let done = play(
         &mut written(),
         &[(300, Event::Looked, echoed), (301, RAW, echoed), (9_000, Event::Looked, echoed)],
     );
-    assert_eq!(done, [(300, Action::Inspect), (9_000, Action::Give(Up::Uncertain))]);
+    assert_eq!(done, [(300, Action::Inspect), (9_000, Action::Fail(FailReason::Uncertain))]);
     let mut seen = written();
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     let done = play(&mut seen, &[(50, Event::Looked, ours), (90, Event::Looked, echoed)]);
-    let proof = Action::Prove(Proof::Submitted, Because::Echoed);
+    let proof = Action::Prove(Proof::Submitted, ProofEvidence::Echoed);
     assert_eq!(
         done,
-        [(50, Action::Prove(Proof::Seen, Because::Composer)), (90, proof)],
+        [(50, Action::Prove(Proof::Seen, ProofEvidence::Composer)), (90, proof)],
         "a person was faster"
     );
 }

@@ -5,25 +5,28 @@ use super::*;
 #[test]
 fn a_part_of_our_own_text_is_cleared_and_nothing_else() {
     let mut delivery = written();
-    let part = view(State::Idle, Sight::Part);
+    let part = view(State::Idle, ComposerView::Part);
     assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, part)]), [(5_010, Action::Type(Write::Clear))]);
-    let gone = view(State::Idle, Sight::Empty);
+    let gone = view(State::Idle, ComposerView::Empty);
     let done = play(&mut delivery, &[(5_020, Event::Typed, part), (5_100, Event::Looked, gone)]);
     assert_eq!(done, [(5_100, Action::Missed)]);
     let mut delivery = written();
-    let foreign = view(State::Idle, Sight::Foreign);
-    assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, foreign)]), [(5_010, Action::Give(Up::Mixed))]);
+    let foreign = view(State::Idle, ComposerView::Foreign);
+    assert_eq!(
+        play(&mut delivery, &[(5_010, Event::Looked, foreign)]),
+        [(5_010, Action::Fail(FailReason::Mixed))]
+    );
 }
 
 #[test]
 fn a_turn_is_not_stopped_to_empty_the_composer() {
     let stops = Policy { clear_stops: true, ..policy() };
-    let part = view(State::Working, Sight::Part);
+    let part = view(State::Working, ComposerView::Part);
     let mut delivery = written();
     delivery.configure(stops);
     assert_eq!(play(&mut delivery, &[(5_010, Event::Looked, part)]), []);
-    assert_eq!(delivery.shut(), Some(Shut::Working));
-    let rested = [(60_000, Event::Looked, view(State::Idle, Sight::Part))];
+    assert_eq!(delivery.shut(), Some(HoldReason::Working));
+    let rested = [(60_000, Event::Looked, view(State::Idle, ComposerView::Part))];
     assert_eq!(play(&mut delivery, &rested), [(60_000, Action::Type(Write::Clear))]);
 
     let mut other = written();
@@ -33,10 +36,10 @@ fn a_turn_is_not_stopped_to_empty_the_composer() {
 #[test]
 fn an_earlier_message_that_came_back_is_cleared_first() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
-    let earlier = view(State::Idle, Sight::Earlier);
+    let earlier = view(State::Idle, ComposerView::Earlier);
     let done = play(&mut delivery, &[(0, Event::Looked, earlier), (1, Event::Typed, earlier)]);
     assert_eq!(done, [(0, Action::Type(Write::Clear))]);
-    let empty = view(State::Idle, Sight::Empty);
+    let empty = view(State::Idle, ComposerView::Empty);
     assert_eq!(play(&mut delivery, &[(50, Event::Looked, empty)]), [(50, Action::Inspect)]);
 }
 
@@ -45,18 +48,18 @@ fn what_somebody_else_may_have_typed_is_not_cleared() {
     let touched = |sight| View { touched: true, ..view(State::Idle, sight) };
     // A person has called back an earlier prompt.
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
-    assert_eq!(play(&mut delivery, &[(0, Event::Looked, touched(Sight::Earlier))]), []);
-    assert_eq!(delivery.shut(), Some(Shut::Draft));
+    assert_eq!(play(&mut delivery, &[(0, Event::Looked, touched(ComposerView::Earlier))]), []);
+    assert_eq!(delivery.shut(), Some(HoldReason::Draft));
     // Or has begun with a word that our text has, too.
     let mut delivery = written();
-    let gone = view(State::Idle, Sight::Empty);
+    let gone = view(State::Idle, ComposerView::Empty);
     let looks = [6_000, 8_000, 10_000].map(|at| (at, Event::Looked, drew(at.min(8_000), gone)));
     let done = play(&mut delivery, &[(5_010, Event::Looked, gone), (5_011, RAW, gone)]);
     assert_eq!(done, [(5_010, Action::Inspect)]);
     assert_eq!(play(&mut delivery, &looks), [(10_000, Action::Missed)]);
-    assert_eq!(play(&mut delivery, &[(14_000, Event::Looked, touched(Sight::Part))]), []);
-    assert_eq!(delivery.shut(), Some(Shut::Draft));
+    assert_eq!(play(&mut delivery, &[(14_000, Event::Looked, touched(ComposerView::Part))]), []);
+    assert_eq!(delivery.shut(), Some(HoldReason::Draft));
     // Or has taken away some of ours.
-    let done = play(&mut written(), &[(5_010, Event::Looked, touched(Sight::Part))]);
-    assert_eq!(done, [(5_010, Action::Give(Up::Mixed))]);
+    let done = play(&mut written(), &[(5_010, Event::Looked, touched(ComposerView::Part))]);
+    assert_eq!(done, [(5_010, Action::Fail(FailReason::Mixed))]);
 }

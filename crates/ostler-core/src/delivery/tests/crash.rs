@@ -8,19 +8,19 @@ fn after_a_crash_the_ledger_decides() {
         let progress = Progress { attempts: 1, enters: 1, proof: Proof::Written, last };
         Delivery::resumed(Mode::WhenIdle, policy(), progress, Steady(0))
     };
-    let empty = view(State::Idle, Sight::Empty);
-    let ours = view(State::Idle, Sight::Ours);
+    let empty = view(State::Idle, ComposerView::Empty);
+    let ours = view(State::Idle, ComposerView::Ours);
     let body = resume(Some((Write::Body, false)));
     assert_eq!(play(&mut body.clone(), &[(0, Event::Looked, empty)]), [(0, Action::Inspect)]);
-    let seen = (0, Action::Prove(Proof::Seen, Because::Composer));
+    let seen = (0, Action::Prove(Proof::Seen, ProofEvidence::Composer));
     assert_eq!(play(&mut resume(Some((Write::Body, true))), &[(0, Event::Looked, ours)]), [seen]);
     assert_eq!(play(&mut resume(Some((Write::Body, true))), &[(0, Event::Looked, empty)]), []);
     assert_eq!(play(&mut resume(Some((Write::Enter, false))), &[(0, Event::Looked, ours)]), [seen]);
     let echoed = View { echoed: true, ..empty };
-    let proof = (0, Action::Prove(Proof::Submitted, Because::Echoed));
+    let proof = (0, Action::Prove(Proof::Submitted, ProofEvidence::Echoed));
     assert_eq!(play(&mut resume(Some((Write::Enter, true))), &[(0, Event::Looked, echoed)]), [proof]);
     let done = play(&mut resume(Some((Write::Enter, true))), &[(20_000, Event::Looked, empty)]);
-    assert_eq!(done, [(20_000, Action::Give(Up::Uncertain))], "and it is never typed again");
+    assert_eq!(done, [(20_000, Action::Fail(FailReason::Uncertain))], "and it is never typed again");
 }
 
 #[test]
@@ -29,11 +29,11 @@ fn after_a_crash_an_enter_before_the_last_one_counts() {
     let progress = Progress { attempts: 1, enters: 2, proof: Proof::Seen, last };
     let delivery = Delivery::resumed(Mode::WhenIdle, policy(), progress, Steady(0));
     // The second one was about to be pressed; the first one may have been taken, and its prompt answered.
-    let empty = view(State::Idle, Sight::Empty);
+    let empty = view(State::Idle, ComposerView::Empty);
     let moments = [(5_000, Event::Looked, empty), (5_001, RAW, empty), (20_000, Event::Looked, empty)];
-    assert_eq!(play(&mut delivery.clone(), &moments), [(20_000, Action::Give(Up::Uncertain))]);
+    assert_eq!(play(&mut delivery.clone(), &moments), [(20_000, Action::Fail(FailReason::Uncertain))]);
     // The text still stands there: the second one is pressed after all, and counts once.
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     let mut delivery = delivery;
     let again = drew(4_000, ours);
     let looks = [(3_000, Event::Looked, ours), (3_001, RAW, ours), (4_000, Event::Looked, again)];
@@ -49,7 +49,7 @@ fn after_a_crash_a_turn_is_not_interrupted_again() {
         let progress = Progress { attempts: 0, enters: 0, proof: Proof::Queued, last };
         Delivery::resumed(Mode::Interrupt, policy(), progress, Steady(0))
     };
-    let work = view(State::Working, Sight::Empty);
+    let work = view(State::Working, ComposerView::Empty);
     // The key is in the terminal: once more it may mean something else.
     let moments = [(0, Event::Looked, work), (20_000, Event::Looked, work), (40_000, Event::Looked, work)];
     assert_eq!(play(&mut resume(true), &moments), []);
@@ -59,7 +59,7 @@ fn after_a_crash_a_turn_is_not_interrupted_again() {
 #[test]
 fn an_enter_that_could_not_be_recorded_is_thought_over_again() {
     let mut delivery = written();
-    let (ours, dialog) = (view(State::Idle, Sight::Ours), view(State::Blocked, Sight::Hidden));
+    let (ours, dialog) = (view(State::Idle, ComposerView::Ours), view(State::Blocked, ComposerView::Hidden));
     let _ = play(&mut delivery, &[(60, Event::Looked, ours)]);
     let done = play(&mut delivery.clone(), &[(160, Event::Looked, ours)]);
     assert_eq!(done, [(160, Action::Type(Write::Enter))]);
@@ -75,7 +75,8 @@ fn an_enter_that_could_not_be_recorded_is_thought_over_again() {
 #[test]
 fn a_text_that_could_not_be_recorded_was_not_typed() {
     let mut delivery = Delivery::new(Mode::WhenIdle, policy());
-    let (empty, working) = (view(State::Idle, Sight::Empty), view(State::Working, Sight::Empty));
+    let (empty, working) =
+        (view(State::Idle, ComposerView::Empty), view(State::Working, ComposerView::Empty));
     let _ = play(&mut delivery, &[(0, Event::Looked, empty)]);
     assert_eq!(play(&mut delivery.clone(), &[(1, RAW, empty)]), [(1, Action::Type(Write::Body))]);
     delivery.postpone();
@@ -89,7 +90,7 @@ fn a_text_that_could_not_be_recorded_was_not_typed() {
 #[test]
 fn a_second_enter_that_could_not_be_recorded_leaves_the_first_to_be_confirmed() {
     let mut delivery = entered();
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     assert_eq!(play(&mut delivery, &[(3_300, Event::Looked, ours)]), [(3_300, Action::Inspect)]);
     let ours = drew(4_000, ours);
     assert_eq!(play(&mut delivery, &[(3_301, RAW, ours), (4_000, Event::Looked, ours)]), []);
@@ -97,15 +98,18 @@ fn a_second_enter_that_could_not_be_recorded_leaves_the_first_to_be_confirmed() 
     assert_eq!(play(&mut delivery.clone(), &again), [(6_000, Action::Type(Write::Enter))]);
     delivery.postpone();
     assert_eq!(delivery.enters(), 1);
-    let empty = view(State::Idle, Sight::Empty);
+    let empty = view(State::Idle, ComposerView::Empty);
     let taken = View { at_work: true, ..empty };
-    let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
+    let proof = Action::Prove(Proof::Submitted, ProofEvidence::WentToWork);
     assert_eq!(play(&mut delivery, &[(6_301, Event::Looked, taken)]), [(6_301, proof)]);
 }
 
 #[test]
 fn what_was_entered_before_the_end_is_uncertain() {
-    let ended = view(State::Exited, Sight::Hidden);
-    assert_eq!(play(&mut written(), &[(20, Event::Looked, ended)]), [(20, Action::Give(Up::Ended))]);
-    assert_eq!(play(&mut entered(), &[(300, Event::Looked, ended)]), [(300, Action::Give(Up::Uncertain))]);
+    let ended = view(State::Exited, ComposerView::Hidden);
+    assert_eq!(play(&mut written(), &[(20, Event::Looked, ended)]), [(20, Action::Fail(FailReason::Ended))]);
+    assert_eq!(
+        play(&mut entered(), &[(300, Event::Looked, ended)]),
+        [(300, Action::Fail(FailReason::Uncertain))]
+    );
 }

@@ -77,10 +77,10 @@ proptest! {
             let mut events = vec![Event::Looked];
             while let Some(event) = events.pop() {
                 let sight = match agent.composer {
-                    _ if agent.dialog => Sight::Hidden,
-                    0 => Sight::Empty,
-                    1 => Sight::Ours,
-                    _ => Sight::Foreign,
+                    _ if agent.dialog => ComposerView::Hidden,
+                    0 => ComposerView::Empty,
+                    1 => ComposerView::Ours,
+                    _ => ComposerView::Foreign,
                 };
                 let state = match (agent.dialog, agent.working) {
                     (true, _) => State::Blocked,
@@ -113,7 +113,7 @@ proptest! {
                             events.push(Event::Typed);
                         }
                         Action::Prove(Proof::Submitted, _) => { prop_assert!(agent.submitted == 1); proven = true; }
-                        Action::Prove(..) | Action::Missed | Action::Give(_) => {}
+                        Action::Prove(..) | Action::Missed | Action::Fail(_) => {}
                     }
                 }
                 // In the order in which they were typed: a stalled agent does nothing else meanwhile.

@@ -5,39 +5,39 @@ use super::*;
 #[test]
 fn the_usual_way() {
     let mut delivery = entered();
-    let work = View { at_work: true, ..view(State::Working, Sight::Empty) };
+    let work = View { at_work: true, ..view(State::Working, ComposerView::Empty) };
     let done = play(&mut delivery, &[(300, Event::Looked, work)]);
-    assert_eq!(done, [(300, Action::Prove(Proof::Submitted, Because::WentToWork))]);
+    assert_eq!(done, [(300, Action::Prove(Proof::Submitted, ProofEvidence::WentToWork))]);
     assert!(delivery.is_done());
 }
 
 #[test]
 fn the_agents_own_word_is_the_best_proof() {
     let mut delivery = entered();
-    let work = View { at_work: true, tells_prompts: true, ..view(State::Working, Sight::Empty) };
+    let work = View { at_work: true, tells_prompts: true, ..view(State::Working, ComposerView::Empty) };
     assert_eq!(play(&mut delivery, &[(300, Event::Looked, work)]), []);
     assert_eq!(delivery.deadline(), Some(Steady(2_300)));
-    let told = Event::Told { by: Witness::Hook };
-    let proof = Action::Prove(Proof::Submitted, Because::Told(Witness::Hook));
+    let told = Event::Reported { by: Witness::Hook };
+    let proof = Action::Prove(Proof::Submitted, ProofEvidence::Reported(Witness::Hook));
     assert_eq!(play(&mut delivery.clone(), &[(400, told, work)]), [(400, proof)]);
     // It may stay away; then other signs do.
-    let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
+    let proof = Action::Prove(Proof::Submitted, ProofEvidence::WentToWork);
     assert_eq!(play(&mut delivery, &[(2_300, Event::Looked, work)]), [(2_300, proof)]);
 }
 
 #[test]
 fn a_dialog_between_text_and_enter_is_not_answered() {
     let mut delivery = written();
-    let ours = view(State::Idle, Sight::Ours);
-    let dialog = view(State::Blocked, Sight::Hidden);
+    let ours = view(State::Idle, ComposerView::Ours);
+    let dialog = view(State::Blocked, ComposerView::Hidden);
     let done = play(
         &mut delivery,
         &[(50, Event::Looked, ours), (100, Event::Looked, dialog), (90_000, Event::Looked, dialog)],
     );
-    assert_eq!(done, [(50, Action::Prove(Proof::Seen, Because::Composer))]);
+    assert_eq!(done, [(50, Action::Prove(Proof::Seen, ProofEvidence::Composer))]);
     assert_eq!(
         (delivery.shut(), delivery.deadline()),
-        (Some(Shut::Blocked), None),
+        (Some(HoldReason::Blocked), None),
         "time does not release it"
     );
     let done = play(&mut delivery, &[(91_000, Event::Looked, ours), (91_100, Event::Looked, ours)]);
@@ -47,7 +47,7 @@ fn a_dialog_between_text_and_enter_is_not_answered() {
 #[test]
 fn an_enter_that_was_ignored_is_pressed_again() {
     let mut delivery = entered();
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     assert_eq!(play(&mut delivery, &[(300, Event::Looked, ours)]), []);
     assert_eq!(delivery.deadline(), Some(Steady(360)), "a terminal is a moment behind");
     let unread = Event::Inspected { cooked: false, pending: 1, drawn: 0 };
@@ -77,17 +77,19 @@ fn an_enter_that_was_ignored_is_pressed_again() {
         &[(3_500, Event::Looked, again), (3_501, read, again), (50_000, Event::Looked, again)],
     );
     assert_eq!(done, [(3_500, Action::Inspect)]);
-    let dialog = view(State::Blocked, Sight::Hidden);
+    let dialog = view(State::Blocked, ComposerView::Hidden);
     assert_eq!(play(&mut delivery, &[(51_000, Event::Looked, dialog), (99_000, Event::Looked, dialog)]), []);
-    let gone = view(State::Idle, Sight::Empty);
+    let gone = view(State::Idle, ComposerView::Empty);
     let done = play(&mut delivery, &[(99_100, Event::Looked, gone)]);
-    assert_eq!(done, [(99_100, Action::Give(Up::Uncertain))], "no sign of what became of it");
+    assert_eq!(done, [(99_100, Action::Fail(FailReason::Uncertain))], "no sign of what became of it");
 }
 
 #[test]
 fn an_enter_that_became_a_line_break_is_pressed_again() {
-    let shaped =
-        |rows, ends_blank| View { shape: Some(Shape { rows, ends_blank }), ..view(State::Idle, Sight::Ours) };
+    let shaped = |rows, ends_blank| View {
+        shape: Some(Shape { rows, ends_blank }),
+        ..view(State::Idle, ComposerView::Ours)
+    };
     let one = shaped(1, false);
     let mut delivery = written();
     let typed = [(60, Event::Looked, one), (160, Event::Looked, one), (210, Event::Typed, one)];
@@ -107,7 +109,7 @@ fn an_enter_that_became_a_line_break_is_pressed_again() {
 #[test]
 fn what_was_typed_behind_a_text_is_seen_before_its_enter() {
     let mut delivery = written();
-    let (empty, ours) = (view(State::Idle, Sight::Empty), view(State::Idle, Sight::Ours));
+    let (empty, ours) = (view(State::Idle, ComposerView::Empty), view(State::Idle, ComposerView::Ours));
     let raw = |view| View { raw: Some(Steady(1_000)), ..view };
     let moments = [(160, Event::Looked, empty), (161, RAW, empty), (1_001, Event::Looked, raw(empty))];
     assert_eq!(play(&mut delivery, &moments), [(160, Action::Inspect)]);
@@ -120,10 +122,10 @@ fn what_was_typed_behind_a_text_is_seen_before_its_enter() {
         (1_151, read, shown),
         (9_000, Event::Looked, shown),
     ];
-    let seen = (1_100, Action::Prove(Proof::Seen, Because::Composer));
+    let seen = (1_100, Action::Prove(Proof::Seen, ProofEvidence::Composer));
     assert_eq!(play(&mut delivery, &moments), [seen, (1_150, Action::Inspect)]);
     let done = play(&mut delivery.clone(), &[(61_200, Event::Looked, shown)]);
-    assert_eq!(done, [(61_200, Action::Give(Up::Uncertain))]);
+    assert_eq!(done, [(61_200, Action::Fail(FailReason::Uncertain))]);
     let again = raw(drew(9_100, ours));
     assert_eq!(
         play(&mut delivery.clone(), &[(9_100, Event::Looked, again)]),
@@ -136,7 +138,7 @@ fn what_was_typed_behind_a_text_is_seen_before_its_enter() {
 
 /// An agent that has read Enter and stalls for that long: every look until then shows the text as it was.
 fn stalled(delivery: &mut Delivery, stall: u64) {
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     let looks = (400..stall).step_by(100).map(|at| (at, Event::Looked, ours));
     let moments: Vec<_> = [(360, Event::Looked, ours), (361, RAW, ours)].into_iter().chain(looks).collect();
     assert_eq!(play(delivery, &moments), [(360, Action::Inspect)], "{stall}");
@@ -148,15 +150,15 @@ fn a_stalled_agent_that_has_read_enter_gets_no_second_one() {
         // A dialog opens behind the prompt.
         let mut delivery = entered();
         stalled(&mut delivery, stall);
-        let dialog = drew(stall, view(State::Blocked, Sight::Hidden));
+        let dialog = drew(stall, view(State::Blocked, ComposerView::Hidden));
         let looks = [(stall, Event::Looked, dialog), (stall + 90_000, Event::Looked, dialog)];
         assert_eq!((play(&mut delivery, &looks), delivery.enters()), (vec![], 1), "{stall}");
         // A turn begins.
         let mut delivery = entered();
         stalled(&mut delivery, stall);
-        let work = View { at_work: true, ..drew(stall, view(State::Working, Sight::Empty)) };
+        let work = View { at_work: true, ..drew(stall, view(State::Working, ComposerView::Empty)) };
         let done = play(&mut delivery, &[(stall, Event::Looked, work)]);
-        let submitted = Action::Prove(Proof::Submitted, Because::WentToWork);
+        let submitted = Action::Prove(Proof::Submitted, ProofEvidence::WentToWork);
         assert_eq!((done, delivery.enters()), (vec![(stall, submitted)], 1));
     }
 }
@@ -165,16 +167,16 @@ fn a_stalled_agent_that_has_read_enter_gets_no_second_one() {
 fn an_enter_that_was_read_and_not_answered_is_uncertain() {
     let mut delivery = entered();
     stalled(&mut delivery, 60_000);
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     assert_eq!(delivery.deadline(), Some(Steady(60_361)));
     let done = play(&mut delivery, &[(60_361, Event::Looked, ours)]);
-    assert_eq!((done, delivery.enters()), (vec![(60_361, Action::Give(Up::Uncertain))], 1));
+    assert_eq!((done, delivery.enters()), (vec![(60_361, Action::Fail(FailReason::Uncertain))], 1));
 }
 
 #[test]
 fn an_agent_that_ignores_every_enter_is_said_to() {
     let mut delivery = entered();
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     let (mut now, mut enters) = (400, 1);
     loop {
         now += 100;
@@ -189,7 +191,7 @@ fn an_agent_that_ignores_every_enter_is_said_to() {
                 enters += 1;
                 assert_eq!(delivery.handle(Event::Typed, &moving, Steady(now)), []);
             }
-            [Action::Give(up)] => break assert_eq!((up, enters), (Up::NotSubmitted, 12)),
+            [Action::Fail(up)] => break assert_eq!((up, enters), (FailReason::NotSubmitted, 12)),
             ref other => panic!("{other:?}"),
         }
     }
@@ -200,17 +202,17 @@ fn a_dialog_of_the_turn_that_runs_does_not_prove_that_a_text_behind_it_was_taken
     for mode in [Mode::Queue, Mode::Now] {
         let working = |sight| View { at_work: true, ..view(State::Working, sight) };
         let mut delivery = Delivery::new(mode, policy());
-        let (empty, ours) = (working(Sight::Empty), working(Sight::Ours));
+        let (empty, ours) = (working(ComposerView::Empty), working(ComposerView::Ours));
         let typed = [(0, Event::Looked, empty), (1, RAW, empty), (10, Event::Typed, empty)];
         let entered = [(60, Event::Looked, ours), (160, Event::Looked, ours), (210, Event::Typed, ours)];
         play(&mut delivery, &[typed, entered].concat());
-        let dialog = View { at_work: true, ..view(State::Blocked, Sight::Hidden) };
+        let dialog = View { at_work: true, ..view(State::Blocked, ComposerView::Hidden) };
         assert_eq!(play(&mut delivery, &[(300, Event::Looked, dialog), (60_000, Event::Looked, dialog)]), []);
         let moving = [62_000, 64_000].map(|at| (at, Event::Looked, drew(at, ours)));
         let looks = [&[(61_000, Event::Looked, ours), (61_001, RAW, ours)][..], &moving].concat();
         let done = play(&mut delivery.clone(), &looks);
         assert_eq!(done, [(61_000, Action::Inspect), (64_000, Action::Type(Write::Enter))], "{mode:?}");
-        let because = if mode == Mode::Queue { Because::Kept } else { Because::WentToWork };
+        let because = if mode == Mode::Queue { ProofEvidence::Kept } else { ProofEvidence::WentToWork };
         let done = play(&mut delivery, &[(61_000, Event::Looked, empty)]);
         assert_eq!(done, [(61_000, Action::Prove(Proof::Submitted, because))], "{mode:?}");
     }
@@ -218,19 +220,19 @@ fn a_dialog_of_the_turn_that_runs_does_not_prove_that_a_text_behind_it_was_taken
 
 #[test]
 fn whatever_stands_in_the_composer_later_a_message_that_was_entered_is_not_called_failed() {
-    let foreign = view(State::Idle, Sight::Foreign);
+    let foreign = view(State::Idle, ComposerView::Foreign);
     assert_eq!(
         play(&mut entered(), &[(40_000, Event::Looked, foreign)]),
-        [(40_000, Action::Give(Up::Uncertain))]
+        [(40_000, Action::Fail(FailReason::Uncertain))]
     );
     let echoed = View { echoed: true, ..foreign };
     let proof = |because| [(300, Action::Prove(Proof::Submitted, because))];
-    assert_eq!(play(&mut entered(), &[(300, Event::Looked, echoed)]), proof(Because::Echoed));
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, echoed)]), proof(ProofEvidence::Echoed));
     // An interrupted agent has put it back: Enter again would submit it again.
-    let back = View { echoed: true, ..view(State::Idle, Sight::Ours) };
-    assert_eq!(play(&mut entered(), &[(300, Event::Looked, back)]), proof(Because::PutBack));
+    let back = View { echoed: true, ..view(State::Idle, ComposerView::Ours) };
+    assert_eq!(play(&mut entered(), &[(300, Event::Looked, back)]), proof(ProofEvidence::PutBack));
     // A part of it is left: who knows what was taken.
-    let part = View { echoed: true, ..view(State::Idle, Sight::Part) };
+    let part = View { echoed: true, ..view(State::Idle, ComposerView::Part) };
     assert_eq!(play(&mut entered(), &[(300, Event::Looked, part)]), []);
 }
 
@@ -239,8 +241,8 @@ fn a_line_is_taken_when_the_program_has_read_it() {
     let lines = Policy { has_composer: false, raw_only: false, ..policy() };
     let mut delivery = Delivery::new(Mode::WhenIdle, lines);
     // The terminal itself shows what is typed.
-    let echo = View { echoed: true, ..view(State::Idle, Sight::Ours) };
-    let hidden = view(State::Idle, Sight::Hidden);
+    let echo = View { echoed: true, ..view(State::Idle, ComposerView::Ours) };
+    let hidden = view(State::Idle, ComposerView::Hidden);
     let cooked = |pending| Event::Inspected { cooked: true, pending, drawn: 0 };
     let done = play(
         &mut delivery,
@@ -258,23 +260,26 @@ fn a_line_is_taken_when_the_program_has_read_it() {
     assert_eq!(done[4..], [enter, (165, Action::Inspect)], "{done:?}");
     assert_eq!(delivery.deadline(), Some(Steady(266)));
     let done = play(&mut delivery, &[(266, Event::Looked, echo), (267, cooked(0), echo)]);
-    assert_eq!(done, [(266, Action::Inspect), (267, Action::Prove(Proof::Submitted, Because::LineRead))]);
+    assert_eq!(
+        done,
+        [(266, Action::Inspect), (267, Action::Prove(Proof::Submitted, ProofEvidence::LineRead))]
+    );
 }
 
 #[test]
 fn an_agent_that_was_slow_to_take_it_has_as_long_to_go_to_work() {
     let mut delivery = entered();
-    let ours = view(State::Idle, Sight::Ours);
+    let ours = view(State::Idle, ComposerView::Ours);
     let unread = Event::Inspected { cooked: false, pending: 1, drawn: 0 };
     // It hangs, and reads nothing; then it takes the text.
     let hangs =
         play(&mut delivery, &[(3_300, Event::Looked, ours), (3_301, unread, ours), (40_000, unread, ours)]);
     assert_eq!(hangs, [(3_300, Action::Inspect)]);
-    let empty = View { changed: Steady(40_100), ..view(State::Idle, Sight::Empty) };
+    let empty = View { changed: Steady(40_100), ..view(State::Idle, ComposerView::Empty) };
     assert_eq!(play(&mut delivery, &[(40_100, Event::Looked, empty), (43_000, Event::Looked, empty)]), []);
     let works = View { at_work: true, ..empty };
-    let proof = Action::Prove(Proof::Submitted, Because::WentToWork);
+    let proof = Action::Prove(Proof::Submitted, ProofEvidence::WentToWork);
     assert_eq!(play(&mut delivery.clone(), &[(44_000, Event::Looked, works)]), [(44_000, proof)]);
-    let uncertain = Action::Give(Up::Uncertain);
+    let uncertain = Action::Fail(FailReason::Uncertain);
     assert_eq!(play(&mut delivery, &[(60_000, Event::Looked, empty)]), [(60_000, uncertain)]);
 }

@@ -29,8 +29,13 @@ fn story(play: &Play) -> Vec<String> {
 fn a_story_has_attempts_switches_waits_checks_and_helpers() {
     let policy = Policy { helper_always: true, ..Policy::default() };
     let play = Play::new(policy).go(&[Chosen("a"), Ready, Submitted, QUOTA, Tree(&["x"])]);
-    let play =
-        play.go(&[Next::Shut(&[("a", Reason::Quota, 60)]), Passing(60), Chosen("b"), Ready, Submitted]);
+    let play = play.go(&[
+        Next::Unavailable(&[("a", Reason::Quota, 60)]),
+        Passing(60),
+        Chosen("b"),
+        Ready,
+        Submitted,
+    ]);
     let play = play.go(&[BLOCKED, Resumes, IDLE, Tree(&["y"]), Fails("E"), Helps("F")]);
     assert_eq!(
         story(&play),

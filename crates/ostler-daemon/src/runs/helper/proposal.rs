@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use ostler_agents::choice::Standing;
+use ostler_agents::choice::Installation;
 use ostler_agents::{Agent, HeadlessCall};
-use ostler_core::breaker::{Key, News, Probes};
+use ostler_core::breaker::{AgentReport, Key, Probes};
 use ostler_core::run::AttemptNotes;
 use serde::Deserialize;
 
@@ -105,8 +105,8 @@ async fn put(
         question.env.iter().map(|(name, value)| (name.clone().into(), value.clone().into())).collect();
     let env = choice::environment_of(agent, &env);
     let program = match choice::standing(agent, &env, cwd) {
-        Standing::Installed(program) => program,
-        Standing::Missing(reason) | Standing::Wrong { reason, .. } => return Err(reason),
+        Installation::Installed(program) => program,
+        Installation::Missing(reason) | Installation::Wrong { reason, .. } => return Err(reason),
     };
     let key = Key::of(&agent.name).with_account(agent.preset.account(&env, helpers.breakers.owner_id()));
     let probes = admitted(&helpers.breakers, &key).await?;
@@ -128,7 +128,7 @@ async fn put(
     let outcome = tokio::task::spawn_blocking(run).await.map_err(|error| error.to_string());
     let answer = outcome.and_then(|outcome| commands(agent, &outcome));
     if probes.is_some() {
-        let news = if answer.is_ok() { News::Succeeded { began } } else { News::Nothing };
+        let news = if answer.is_ok() { AgentReport::Succeeded { began } } else { AgentReport::Nothing };
         helpers.breakers.report_of(&key, news, probes).await;
     }
     Ok(answer)

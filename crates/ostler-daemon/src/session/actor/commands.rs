@@ -2,7 +2,7 @@
 
 use ostler_core::Wall;
 use ostler_core::message::{Message, Terms};
-use ostler_core::start_plan::Way;
+use ostler_core::start_plan::StartupRoute;
 use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms, SessionInfo};
 use ostler_session::{Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
 use tokio::sync::oneshot;
@@ -178,7 +178,7 @@ impl Actor {
 
 fn agreed(terms: SendTerms) -> Terms {
     let SendTerms { raw, sender, priority, mode, ack, command, expires_ms } = terms;
-    let way = Way::Message;
+    let way = StartupRoute::Message;
     let expires = expires_ms.map(|ms| Wall(clock::now().0.saturating_add(ms)));
     Terms { raw, sender, priority, mode, ack, expires, way, command }
 }

@@ -1,7 +1,7 @@
 //! The record of a session, in memory.
 
 use ostler_core::message::{Ending, LastWrite, MISSED, Message, MessageState};
-use ostler_core::start_plan::Way;
+use ostler_core::start_plan::StartupRoute;
 use ostler_core::{Proof, Wall};
 
 use crate::change::Change;
@@ -83,7 +83,7 @@ impl Store {
                     message.proof = Proof::Queued;
                     message.evidence.clear();
                     (message.failure, message.attempts, message.enters) = (None, 0, 0);
-                    message.terms.way = Way::Message;
+                    message.terms.way = StartupRoute::Message;
                 });
             }
             Change::Cancelled { id } => self.change(id, |message| message.state = MessageState::Failed),
@@ -107,7 +107,7 @@ impl Store {
                 self.change(id, |message| {
                     message.proof = Proof::Queued;
                     message.evidence.clear();
-                    message.terms.way = Way::Message;
+                    message.terms.way = StartupRoute::Message;
                 });
             }
             Change::GivenUp { id, state, failure } => self.change(id, |message| {

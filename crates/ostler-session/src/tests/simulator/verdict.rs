@@ -7,7 +7,7 @@ use ostler_core::message::MessageState;
 use ostler_testkit::stand_in::Record;
 
 use super::plan::GHOST;
-use super::world::{Told, World};
+use super::world::{Promised, World};
 
 /// A person's keys wait for the Enter behind a text, but not for longer than this.
 const STANDS: u64 = 1_000;
@@ -69,11 +69,11 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
             ));
         }
     }
-    let submitted: Vec<&Told> = world.told.iter().filter(|told| told.proof >= Proof::Submitted).collect();
+    let submitted: Vec<&Promised> = world.told.iter().filter(|told| told.proof >= Proof::Submitted).collect();
     for told in &submitted {
         let Some(sent) = prompts.iter().find(|sent| sent.id == told.id) else { continue };
         // Of equal texts as many had arrived by then as were called submitted.
-        let equal = |other: &&&Told| {
+        let equal = |other: &&&Promised| {
             other.at <= told.at
                 && prompts.iter().any(|sent_too| sent_too.id == other.id && sent_too.body == sent.body)
         };

@@ -99,7 +99,7 @@ enum Arrival {
 
 /// What somebody was told of a message.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct Promised {
     pub(super) at: u64,
     pub(super) id: String,
     pub(super) proof: Proof,
@@ -143,7 +143,7 @@ pub(super) struct World {
     /// Hook reports that found no daemon.
     spool: Vec<(&'static str, String)>,
     seen_log: usize,
-    pub(super) told: Vec<Told>,
+    pub(super) told: Vec<Promised>,
     /// Since when there is a dialog on the agent's screen that the session knows of.
     dialog_since: Option<u64>,
     /// Since when the agent works and the session can see it.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ostler_agents::choice::Standing;
+use ostler_agents::choice::Installation;
 use ostler_agents::hooks::session_hooks;
 use ostler_agents::{Agent, FirstPrompt, GENERIC, Launch};
 use ostler_core::{State, environment};
@@ -65,8 +65,8 @@ async fn check(here: &Here, agent: &Agent) -> Result<Report, CommandError> {
         ..Report::default()
     };
     let program = match here.standing(agent) {
-        Standing::Installed(program) => program,
-        Standing::Missing(reason) | Standing::Wrong { reason, .. } => {
+        Installation::Installed(program) => program,
+        Installation::Missing(reason) | Installation::Wrong { reason, .. } => {
             report.problem = Some(reason);
             return Ok(report);
         }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ostler_agents::choice::Standing;
+use ostler_agents::choice::Installation;
 use ostler_agents::{Agent, Capability, Cost};
 use ostler_daemon::choice::environment_of;
 use ostler_daemon::identity::{Identity, identify, remembered};
@@ -54,8 +54,8 @@ pub(super) fn run(probe: bool, json: bool) -> Result<ExitCode, CommandError> {
 
 fn row(here: &Here, agent: &Agent) -> Row {
     let (program, problem) = match here.standing(agent) {
-        Standing::Installed(program) => (Some(program), None),
-        Standing::Missing(reason) | Standing::Wrong { reason, .. } => (None, Some(reason)),
+        Installation::Installed(program) => (Some(program), None),
+        Installation::Missing(reason) | Installation::Wrong { reason, .. } => (None, Some(reason)),
     };
     let known = program.as_ref().and_then(|program| remembered(&here.home, agent, program));
     let mut row = Row {

@@ -69,7 +69,7 @@ pub(super) fn follow(
 
 fn watch(run: &RunInfo, interrupted: &AtomicBool, tell: impl Fn(&str)) -> Result<RunInfo, CommandError> {
     let mut last = run.clone();
-    let mut told = Told::default();
+    let mut told = PrintedSoFar::default();
     told.news(&last, &tell);
     while !last.is_over() && !interrupted.load(Ordering::Relaxed) {
         let request = Request::RunStatus { id: run.id.clone(), after: Some(last.version) };
@@ -91,13 +91,13 @@ const FLEETING: [&str; 3] = ["choosing", "observing", "delivering"];
 
 /// What was told already.
 #[derive(Default)]
-struct Told {
+struct PrintedSoFar {
     state: String,
     lines: usize,
     trouble: bool,
 }
 
-impl Told {
+impl PrintedSoFar {
     fn news(&mut self, run: &RunInfo, tell: &impl Fn(&str)) {
         let lines = progress::lines(run);
         for line in lines.iter().skip(self.lines) {

@@ -4,7 +4,7 @@ use ostler_core::Proof;
 use ostler_core::dialog::Policy;
 use ostler_core::message::Message;
 
-use super::{Happening, LONG, Sent, Told, World};
+use super::{Happening, LONG, Promised, Sent, World};
 use crate::Session;
 use crate::effect::Answer;
 use crate::event::{Command, Event, Send, Ticket};
@@ -40,7 +40,7 @@ impl World {
         let Some(id) = self.tickets.remove(&ticket) else { return };
         if let Answer::Message(view) = answer {
             let Message { proof, state, .. } = view.message;
-            self.told.push(Told { at: self.now, id, proof, state });
+            self.told.push(Promised { at: self.now, id, proof, state });
         }
     }
 
