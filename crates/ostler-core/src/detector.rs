@@ -376,8 +376,8 @@ impl Detector {
                 self.read(reading, now);
             }
             Event::Claimed(claim) => self.claimed(claim, now),
-            Event::Reported(reporter, fact) => self.record_of(reporter).learn(&fact, now, now),
-            Event::Written { fact, at } => self.transcript.learn(&fact, at.min(now), now),
+            Event::Reported(reporter, fact) => self.record_of(reporter).update(&fact, now, now),
+            Event::Written { fact, at } => self.transcript.update(&fact, at.min(now), now),
             Event::Sampled(sample) => {
                 self.sample = sample.map(|what| At { what, at: now });
                 self.looks.reported(&self.settings, now);

@@ -208,7 +208,7 @@ async fn hear_last_words(mut transcript: Watcher, told: &mut ConversationSummary
     transcript.named(None, None);
     let hear = async {
         loop {
-            transcript.next().await.facts.iter().for_each(|written| told.hear(&written.fact));
+            transcript.next().await.facts.iter().for_each(|written| told.on_fact(&written.fact));
         }
     };
     let _: Result<(), _> = tokio::time::timeout(LAST_WORDS, hear).await;

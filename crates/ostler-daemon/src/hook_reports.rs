@@ -95,7 +95,7 @@ impl HookReports {
         }));
         // All of it in less time than the hook has.
         let heard_by = tokio::time::Instant::now() + HEARING;
-        match tokio::time::timeout_at(heard_by, handle.tell(command)).await {
+        match tokio::time::timeout_at(heard_by, handle.send(command)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return refused("the session has ended"),
             Err(_) => {

@@ -148,7 +148,7 @@ impl SessionHandle {
         self.commands.closed().await;
     }
 
-    pub(crate) async fn tell(&self, command: Command) -> Result<(), Gone> {
+    pub(crate) async fn send(&self, command: Command) -> Result<(), Gone> {
         self.commands.send(command).await.map_err(|_| Gone)
     }
 
@@ -158,7 +158,7 @@ impl SessionHandle {
         question: impl FnOnce(oneshot::Sender<T>) -> Command,
     ) -> Result<T, Gone> {
         let (sender, receiver) = oneshot::channel();
-        self.tell(question(sender)).await?;
+        self.send(question(sender)).await?;
         receiver.await.map_err(|_| Gone)
     }
 }

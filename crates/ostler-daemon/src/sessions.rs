@@ -223,5 +223,5 @@ impl Sessions {
 
 /// Tells a session, behind the reports that were handed to it; one that does not listen holds up nobody else.
 fn tell_spool_heard(handle: SessionHandle) {
-    tokio::spawn(async move { handle.tell(Command::SpoolHeard).await });
+    tokio::spawn(async move { handle.send(Command::SpoolHeard).await });
 }

@@ -23,7 +23,7 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
     let (id, had_ended) = match found {
         Found::Live(handle) => {
             let (done, stopped) = oneshot::channel();
-            if handle.tell(Command::Stop { grace_ms, done }).await.is_ok() {
+            if handle.send(Command::Stop { grace_ms, done }).await.is_ok() {
                 // An error means that the actor is gone, and so the session.
                 let patience = Duration::from_millis(u64::from(grace_ms)) + HOLDERS_TIME;
                 if tokio::time::timeout(patience, stopped).await.is_err() {

@@ -50,9 +50,9 @@ impl Conversation {
     }
 
     /// Takes in what a hook or the transcript reports.
-    pub(crate) fn hear(&mut self, fact: &Fact) {
+    pub(crate) fn on_fact(&mut self, fact: &Fact) {
         self.begun |= matches!(fact, Fact::PromptSubmitted { .. });
-        self.summary.hear(fact);
+        self.summary.on_fact(fact);
     }
 }
 
@@ -76,7 +76,7 @@ pub struct ConversationSummary {
 
 impl ConversationSummary {
     /// Takes in what a hook or a transcript reports.
-    pub fn hear(&mut self, fact: &Fact) {
+    pub fn on_fact(&mut self, fact: &Fact) {
         match fact {
             Fact::PromptSubmitted { text: Some(text) } => self.prompt(text),
             Fact::Said { text } => {
@@ -186,7 +186,7 @@ mod tests {
     fn told(facts: &[Fact]) -> ConversationSummary {
         let mut told = ConversationSummary::default();
         for fact in facts {
-            told.hear(fact);
+            told.on_fact(fact);
         }
         told
     }

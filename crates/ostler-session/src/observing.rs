@@ -266,7 +266,7 @@ impl Session {
 
     /// Takes in what a hook or the transcript tells.
     fn on_fact(&mut self, fact: Fact, event: detector::Event, by: Witness) {
-        self.conversation.hear(&fact);
+        self.conversation.on_fact(&fact);
         self.note(Note::Detect(event));
         match fact {
             Fact::PromptSubmitted { text } => self.note(Note::PromptTaken(by, text)),

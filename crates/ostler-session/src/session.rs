@@ -297,7 +297,7 @@ impl Session {
         while let Some(note) = self.notes.pop_front() {
             // What follows from a note is heard before the next one.
             let rest = std::mem::take(&mut self.notes);
-            self.hear(note);
+            self.on_note(note);
             self.notes.extend(rest);
         }
         if let Some(changes) = self.journal.offer(self.now.steady) {
@@ -306,7 +306,7 @@ impl Session {
         self.effects.extend(self.behind.drain(..));
     }
 
-    fn hear(&mut self, note: Note) {
+    fn on_note(&mut self, note: Note) {
         match note {
             Note::Detect(event) => self.detect(event),
             Note::Detected { actions, before } => self.on_detected(&actions, before),

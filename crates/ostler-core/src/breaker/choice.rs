@@ -105,7 +105,7 @@ impl Breakers {
     }
 
     /// Takes in what the store said. A store in trouble changes nothing: it must not shut out every provider.
-    pub fn learn(&mut self, key: Key, stored: Stored) {
+    pub fn set(&mut self, key: Key, stored: Stored) {
         match stored {
             Stored::Found(breaker) => {
                 self.known.insert(key, breaker);

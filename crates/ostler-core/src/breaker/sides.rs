@@ -95,7 +95,7 @@ pub enum AgentReport {
 
 impl Breaker {
     /// Takes in what is told of an agent. What speaks against the other side proves nothing on this one.
-    pub fn hear(
+    pub fn on_report(
         &mut self,
         side: Side,
         news: AgentReport,

@@ -195,13 +195,13 @@ fn a_store_in_trouble_shuts_nobody_out() {
     let mut breakers = Breakers::default();
     let (known, unknown) = (Key::of("known"), Key::of("unknown"));
     let open = opened(Failure::Quota, Some(at(60)));
-    breakers.learn(known.clone(), Stored::Found(open));
-    breakers.learn(known.clone(), Stored::Unavailable);
-    breakers.learn(unknown.clone(), Stored::Unavailable);
+    breakers.set(known.clone(), Stored::Found(open));
+    breakers.set(known.clone(), Stored::Unavailable);
+    breakers.set(unknown.clone(), Stored::Unavailable);
     assert_eq!(breakers.get(&known), open, "what was last known holds");
     assert_eq!(breakers.get(&unknown).state(), State::Closed);
     assert_eq!(breakers.choose(&[known.clone(), unknown.clone()], "h", &[], at(1)).unwrap().key, unknown);
-    breakers.learn(known.clone(), Stored::Absent);
+    breakers.set(known.clone(), Stored::Absent);
     assert_eq!(breakers.get(&known).state(), State::Closed);
 }
 

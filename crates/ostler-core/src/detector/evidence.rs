@@ -183,7 +183,7 @@ pub struct TurnRecord {
 
 impl TurnRecord {
     /// Takes in what was reported, and happened at `at`.
-    pub(super) fn learn(&mut self, fact: &Fact, at: Steady, now: Steady) {
+    pub(super) fn update(&mut self, fact: &Fact, at: Steady, now: Steady) {
         let open = |open| Some(At { what: open, at: now });
         match fact {
             Fact::PromptSubmitted { .. } | Fact::TurnStarted => {

@@ -50,7 +50,7 @@ impl Listener {
 
     /// Says what is new, in this order. `prompt` is when the listener's own prompt was sent that the agent has, if it has one.
     #[must_use]
-    pub fn hear(&mut self, found: &Findings, prompt: Option<Wall>) -> Vec<Report> {
+    pub fn on_findings(&mut self, found: &Findings, prompt: Option<Wall>) -> Vec<Report> {
         let mut reports = Vec::new();
         if self.ended {
             return reports;

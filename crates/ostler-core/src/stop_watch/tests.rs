@@ -72,7 +72,7 @@ impl Stage {
         let mut watch = StopWatch::new(prompt, *found, zone, BEGIN);
         assert_eq!(watch.handle(Event::PatienceChanged(PATIENCE), BEGIN), None);
         let mut listener = if prompt == NOTHING { Listener::default() } else { Listener::again(false) };
-        let _ = listener.hear(found, prompt.sent());
+        let _ = listener.on_findings(found, prompt.sent());
         Self { watch, listener, prompt, now: BEGIN, status: status(State::Starting, BEGIN.wall), set: 0 }
     }
 
@@ -132,7 +132,7 @@ impl Stage {
         let found = self.watch.found();
         let known = [found.dialog, found.turn, found.end];
         assert!(stopped.is_none() || known.contains(&stopped), "a stop that is not among the findings");
-        self.listener.hear(found, self.prompt.sent())
+        self.listener.on_findings(found, self.prompt.sent())
     }
 
     #[track_caller]
@@ -404,18 +404,18 @@ fn a_listener_that_comes_late_misses_nothing() {
     let found = *stage.watch.found();
     let turn = found.turn.unwrap();
     let mut late = Listener::default();
-    assert_eq!(late.hear(&found, None), [Report::Ready]);
-    assert_eq!(late.hear(&found, Some(wall(100))), [Report::Stopped(turn)]);
-    assert_eq!(late.hear(&found, Some(wall(100))), []);
+    assert_eq!(late.on_findings(&found, None), [Report::Ready]);
+    assert_eq!(late.on_findings(&found, Some(wall(100))), [Report::Stopped(turn)]);
+    assert_eq!(late.on_findings(&found, Some(wall(100))), []);
     // One that was told before a restart, and one that knew of a dialog that is gone.
-    assert_eq!(Listener::again(false).hear(&found, Some(wall(100))), [Report::Stopped(turn)]);
-    let again = Listener::again(true).hear(&found, Some(wall(100)));
+    assert_eq!(Listener::again(false).on_findings(&found, Some(wall(100))), [Report::Stopped(turn)]);
+    let again = Listener::again(true).on_findings(&found, Some(wall(100)));
     assert_eq!(again, [Report::Resumed, Report::Stopped(turn)]);
     // The end of the process is the last that is heard.
     let end = stopped(Trigger::PtyExit, Stop::Lost);
     let ended = Findings { end: Some(end), ..found };
-    assert_eq!(late.hear(&ended, None), [Report::Stopped(end)]);
-    assert_eq!(late.hear(&found, Some(wall(200))), []);
+    assert_eq!(late.on_findings(&ended, None), [Report::Stopped(end)]);
+    assert_eq!(late.on_findings(&found, Some(wall(200))), []);
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn a_turn_counts_for_the_prompt_that_the_listener_gave() {
     let (prompt, sent) = (PromptState::Prompt { sent: wall(2_000), taken: None }, wall(100));
     stage.now = at(2_000, 0);
     assert_eq!(stage.watch.handle(Event::PromptChanged(prompt), stage.now), None);
-    assert_eq!(stage.listener.hear(stage.watch.found(), Some(sent)), []);
+    assert_eq!(stage.listener.on_findings(stage.watch.found(), Some(sent)), []);
     stage.play("2100 working\n 3000 idle\n 3150 tick");
     assert!(stage.watch.found().turn.is_some());
 }

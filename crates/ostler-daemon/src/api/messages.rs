@@ -87,7 +87,7 @@ pub(crate) async fn send(
     let (queued, recorded) = oneshot::channel();
     let (settled, outcome) = oneshot::channel();
     let command = SendCommand { id: id.clone(), body: body.clone(), terms, wait, queued, settled };
-    let recorded = match session.tell(Command::Send(Box::new(command))).await {
+    let recorded = match session.send(Command::Send(Box::new(command))).await {
         Ok(()) => recorded.await.ok(),
         Err(_) => None,
     };
@@ -128,7 +128,7 @@ pub(crate) async fn wait(
     let (session, name) = match sessions.find(name).await? {
         Found::Live(handle) => {
             let (answer, outcome) = oneshot::channel();
-            if handle.tell(Command::Await { id: id.clone(), wait, answer }).await.is_ok()
+            if handle.send(Command::Await { id: id.clone(), wait, answer }).await.is_ok()
                 && let Ok(message) = outcome.await
             {
                 return Ok(message);

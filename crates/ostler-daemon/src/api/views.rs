@@ -151,7 +151,7 @@ impl View {
     /// Types keys, if the view was asked for with keys.
     pub(crate) async fn type_keys(&mut self, keys: Vec<u8>) {
         if let Some(live) = self.live.as_mut().filter(|live| live.request.keys.is_some())
-            && live.handle.tell(Command::Keys(keys)).await.is_err()
+            && live.handle.send(Command::Keys(keys)).await.is_err()
         {
             live.end(Cause::SessionGone);
         }
@@ -208,11 +208,11 @@ impl Live {
 
     /// Returns whether the actor is there to be told.
     async fn set_size(&self, size: Size) -> bool {
-        self.handle.tell(Command::Viewer { viewer: self.viewer, size }).await.is_ok()
+        self.handle.send(Command::Viewer { viewer: self.viewer, size }).await.is_ok()
     }
 
     async fn leave(&self) {
-        let _ = self.handle.tell(Command::ViewerGone { viewer: self.viewer }).await;
+        let _ = self.handle.send(Command::ViewerGone { viewer: self.viewer }).await;
     }
 
     fn end(&mut self, cause: Cause) {

@@ -214,7 +214,7 @@ impl RunActor {
         let exclude = exclude(&self.runs.home, &cwd);
         let seen = look(&self.runs.home, &id, &cwd, &exclude, 0);
         self.record.tree = tokio::time::timeout(self.record.run.first_look(), seen).await.ok().flatten();
-        self.tell("run.began", self.beginning()).await;
+        self.record_event("run.began", self.beginning()).await;
         self.handle(Event::Started { since }).await;
     }
 
@@ -302,7 +302,7 @@ impl RunActor {
         }
         self.store().await;
         for step in &steps {
-            self.tell(step.name(), json!(step)).await;
+            self.record_event(step.name(), json!(step)).await;
         }
         if let Some(kind) = injected {
             self.count(format!("context_injection.{kind}")).await;
@@ -390,7 +390,8 @@ impl RunActor {
             Action::ObserveTree { act } => self.observe(act),
             Action::RunChecks { act } => self.check(act),
             Action::TripBreaker { provider, evidence, until, probe } => {
-                self.tell("provider.failed", json!({ "provider": provider, "evidence": evidence })).await;
+                self.record_event("provider.failed", json!({ "provider": provider, "evidence": evidence }))
+                    .await;
                 let news = AgentReport::Failed { evidence, until };
                 self.runs.breakers.report(&self.record, &provider, news, probe).await;
             }
@@ -417,7 +418,7 @@ impl RunActor {
         if let (Some(committed), Some(details)) = (&self.record.committed, details.as_object_mut()) {
             details.insert("committed".into(), json!(committed));
         }
-        self.tell("run.ended", details).await;
+        self.record_event("run.ended", details).await;
         self.count(format!("run.{}", outcome.as_str())).await;
     }
 
@@ -427,7 +428,7 @@ impl RunActor {
         }
     }
 
-    async fn tell(&self, event: &'static str, mut details: serde_json::Value) {
+    async fn record_event(&self, event: &'static str, mut details: serde_json::Value) {
         if let Some(details) = details.as_object_mut() {
             details.insert("run".into(), json!(self.record.request.id));
         }
@@ -489,7 +490,7 @@ impl RunActor {
             let details = json!({
                 "attempt": attempt, "command": command, "passed": passed, "error": error, "seconds": seconds
             });
-            self.tell("run.check", details).await;
+            self.record_event("run.check", details).await;
         }
         let broken = results.iter().find(|check| check.not_runnable);
         let broken = broken.and_then(|check| check.error.clone());
@@ -523,7 +524,7 @@ impl RunActor {
         let Some(WatchedAgent { listener, found: Some(found), .. }) = self.agents.get_mut(&agent) else {
             return;
         };
-        for report in listener.hear(found, prompt) {
+        for report in listener.on_findings(found, prompt) {
             self.on_report(agent, report).await;
         }
     }

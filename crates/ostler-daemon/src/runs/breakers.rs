@@ -149,7 +149,7 @@ impl ProviderBreakers {
         let now = clock::now();
         for side in Side::BOTH {
             self.change(&key.on(side, self.owner.id()), |breaker, settings| {
-                breaker.hear(side, news, probes, settings, now);
+                breaker.on_report(side, news, probes, settings, now);
             })
             .await;
         }
@@ -209,17 +209,17 @@ impl ProviderBreakers {
         let name = key.name();
         match self.shared_store.get(Kind::Breaker, &name).await {
             Ok(None) => {
-                breakers.learn(key.clone(), Stored::Absent);
+                breakers.set(key.clone(), Stored::Absent);
                 0
             }
             Ok(Some(cell)) => {
                 let read = serde_json::from_value(cell.value);
-                breakers.learn(key.clone(), read.map_or(Stored::Unavailable, Stored::Found));
+                breakers.set(key.clone(), read.map_or(Stored::Unavailable, Stored::Found));
                 cell.version
             }
             Err(error) => {
                 tracing::warn!(breaker = name, %error, "the breaker is not known; what was known holds");
-                breakers.learn(key.clone(), Stored::Unavailable);
+                breakers.set(key.clone(), Stored::Unavailable);
                 0
             }
         }

@@ -55,7 +55,7 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
 }
 
 /// A session that is looked after.
-pub(super) fn live(record: &Session, session: &ostler_session::Session) -> SessionInfo {
+pub(super) fn of_running(record: &Session, session: &ostler_session::Session) -> SessionInfo {
     let mut info = from_record(record);
     info.pid = session.pid();
     let size = session.screen().size();

@@ -26,7 +26,7 @@ fn tell(
 ) {
     for side in Side::BOTH {
         let _ = breakers.change(&key.on(side, host), |breaker, settings| {
-            breaker.hear(side, news, probes, settings, now);
+            breaker.on_report(side, news, probes, settings, now);
         });
     }
 }

@@ -138,7 +138,7 @@ impl World {
             let key = Key::of(provider).on(side, HOST);
             let _ = self
                 .breakers
-                .change(&key, |breaker, settings| breaker.hear(side, news, probes, settings, now));
+                .change(&key, |breaker, settings| breaker.on_report(side, news, probes, settings, now));
         }
     }
 

@@ -110,7 +110,7 @@ impl RunActor {
         let watched = handle.clone();
         tokio::spawn(async move {
             // Where the session is gone, what it found last is still to be had.
-            let _ = watched.tell(SessionCommand::SetPatience(patience)).await;
+            let _ = watched.send(SessionCommand::SetPatience(patience)).await;
             watch_agent(agent, watched, results).await;
         });
         self.agents.insert(agent, WatchedAgent { handle, listener, found: None });
@@ -141,7 +141,7 @@ impl RunActor {
         };
         let (handle, results) = (watched.handle.clone(), self.results.clone());
         tokio::spawn(async move {
-            let told = handle.tell(SessionCommand::Send(Box::new(command))).await;
+            let told = handle.send(SessionCommand::Send(Box::new(command))).await;
             let accepted = if told.is_ok() { recorded.await.ok() } else { None };
             let reason = match accepted {
                 Some(Ok(message)) => {

@@ -172,7 +172,7 @@ impl Actor {
     }
 
     pub(super) fn info(&self) -> SessionInfo {
-        info::live(&self.record, &self.session)
+        info::of_running(&self.record, &self.session)
     }
 }
 

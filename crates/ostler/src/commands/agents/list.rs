@@ -73,13 +73,13 @@ fn row(here: &Here, agent: &Agent) -> Row {
         files: agent.files.clone(),
     };
     if let Some(identity) = known {
-        row.learn(&identity);
+        row.set_identity(&identity);
     }
     row
 }
 
 impl Row {
-    fn learn(&mut self, identity: &Identity) {
+    fn set_identity(&mut self, identity: &Identity) {
         self.version = identity.version.as_ref().map(ToString::to_string);
         self.problem = identity.complaint().map(|complaint| format!("not {}: {complaint}", self.title));
     }
@@ -98,11 +98,11 @@ fn ask(here: &Here, rows: &mut [Row]) -> Result<(), CommandError> {
             if asked.len() >= at_once
                 && let Some(Ok((index, identity))) = asked.join_next().await
             {
-                rows[index].learn(&identity);
+                rows[index].set_identity(&identity);
             }
         }
         while let Some(Ok((index, identity))) = asked.join_next().await {
-            rows[index].learn(&identity);
+            rows[index].set_identity(&identity);
         }
     });
     Ok(())

@@ -82,7 +82,7 @@ pub(super) fn repair(home: &Home) -> Result<(), CommandError> {
     if path.exists() && matches!(repair::check(&path), Err(StoreError::Damaged(_))) {
         let repaired = repair::repair(&path, now())
             .map_err(|error| CommandError::new(Kind::Failed, format!("cannot repair it: {error}")))?;
-        tell(&repaired, &path)?;
+        print_repaired(&repaired, &path)?;
     } else {
         output::print("the database needs no repair\n")?;
     }
@@ -91,7 +91,7 @@ pub(super) fn repair(home: &Home) -> Result<(), CommandError> {
     output::print(&format!("the daemon looks after {} sessions\n\n", client.daemon.sessions))
 }
 
-fn tell(repaired: &Repaired, path: &Path) -> Result<(), CommandError> {
+fn print_repaired(repaired: &Repaired, path: &Path) -> Result<(), CommandError> {
     let Repaired { kept, tables } = repaired;
     output::print(&format!("{} is made anew; the damaged file is {}\n", path.display(), kept.display()))?;
     for Salvaged { table, rows, whole } in tables.iter().filter(|table| table.rows > 0 || !table.whole) {
