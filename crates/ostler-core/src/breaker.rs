@@ -15,7 +15,7 @@
 //! turns that were under way when a limit struck may end well and prove nothing.
 //!
 //! The shell stores a breaker whenever it changed. A store that cannot be read changes nothing: what was last known
-//! holds, and what was never known is closed ([`Breakers::learn`]).
+//! holds, and what was never known is closed ([`Breakers::set`]).
 
 mod choice;
 mod evidence;

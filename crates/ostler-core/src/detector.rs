@@ -13,6 +13,7 @@
 //! What nothing speaks for is `unknown`. A weighing also says when it would come out differently if nothing
 //! happened; that is the deadline. With none, an agent at rest costs nothing.
 
+mod event;
 mod evidence;
 mod limits;
 mod looks;
@@ -21,6 +22,7 @@ mod settings;
 mod signs;
 mod turn_begin;
 mod verdict;
+mod view;
 mod weigh;
 mod word;
 
@@ -28,6 +30,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use event::{Action, Event};
 pub use evidence::{At, Claim, Finding, ProcessSample, Reading, Reporter, TurnRecord};
 pub use settings::{Settings, Weights};
 pub use verdict::Verdict;
@@ -37,58 +40,7 @@ use self::limits::Limits;
 use self::looks::Looks;
 use self::seen::Seen;
 use self::weigh::Ground;
-use crate::{Asking, Fact, Failure, State, Steady};
-
-/// Something the detector learns.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// The screen says something new: neither a clock that goes on nor what is drawn again as it was.
-    Drawn {
-        /// When the last of it was written.
-        at: Steady,
-    },
-    /// Something was typed into it.
-    Typed {
-        /// It ends with Enter.
-        enter: bool,
-    },
-    /// A prompt was taken that nobody typed: it was on the command line.
-    Begun,
-    /// The screen reads differently now.
-    Read(Reading),
-    /// The program told its status, or took it back.
-    Claimed(Option<Claim>),
-    /// The agent reported something.
-    Reported(Reporter, Fact),
-    /// The agent wrote something into its transcript, where it is read later.
-    Written {
-        /// What it wrote.
-        fact: Fact,
-        /// When it did.
-        at: Steady,
-    },
-    /// Its processes were looked at; nothing where they cannot be seen.
-    Sampled(Option<ProcessSample>),
-    /// The agent's own process has ended, or runs again; what it was started by is not meant.
-    AgentRuns(bool),
-    /// When the limit ends that the agent has run into, as far as its words tell.
-    LimitEnds(Option<Steady>),
-    /// Another agent was asked what the screen shows.
-    Judged(State),
-    /// Output is missing: what was seen on the screen says nothing now.
-    Lost,
-    /// Time has passed.
-    Tick,
-}
-
-/// Something to do for the detector.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// The verdict is a new one.
-    Announce,
-    /// Look at the processes.
-    Sample,
-}
+use crate::{Asking, State, Steady};
 
 /// What is known beforehand about a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -239,108 +191,6 @@ impl Detector {
             verdict: Verdict { since: now, ..verdict },
             ..Self::new(settings, expectations, now)
         }
-    }
-
-    /// What must be kept for the next daemon.
-    pub fn memory(&self) -> Memory {
-        Memory {
-            verdict: self.verdict.clone(),
-            ready: self.ready,
-            claim: self.claim,
-            hooks: self.hooks.clone(),
-            transcript: self.transcript.clone(),
-        }
-    }
-
-    /// What the agent is doing.
-    pub fn verdict(&self) -> &Verdict {
-        &self.verdict
-    }
-
-    /// Whether the screen was looked at since the start, the restart or the loss of output.
-    pub fn has_looked(&self) -> bool {
-        self.sight == ScreenKnowledge::Current
-    }
-
-    /// Whether the screen is all that could tell what the agent does, and no rule knows it.
-    pub fn is_puzzled(&self) -> bool {
-        matches!(self.ground, Ground::Processes | Ground::Nothing) && self.has_looked() && !self.gone
-    }
-
-    /// Whether the agent's own process has ended, and what started it runs on.
-    pub fn is_gone(&self) -> bool {
-        self.gone
-    }
-
-    /// Since when the screen has said nothing new.
-    pub fn moved(&self) -> Steady {
-        self.activity.any.unwrap_or(self.born)
-    }
-
-    /// Whether nothing that was asked of it can be under way: what its screen does now, it does at rest.
-    pub fn is_at_rest(&self) -> bool {
-        !self.asked || matches!(self.verdict.state, State::Idle | State::Watching)
-    }
-
-    /// What the rules last saw on the screen.
-    pub fn reading(&self) -> &Reading {
-        &self.reading
-    }
-
-    /// What the program last claimed.
-    pub fn claim(&self) -> Option<At<Claim>> {
-        self.claim
-    }
-
-    /// What hooks and transcript say.
-    pub fn records(&self) -> [(Reporter, &TurnRecord); 2] {
-        [(Reporter::Hook, &self.hooks), (Reporter::Transcript, &self.transcript)]
-    }
-
-    /// Whether the transcript, where one is read, does not tell yet of the end of a turn that the agent's hooks told of.
-    pub fn transcript_lags(&self) -> bool {
-        let ended = self.hooks.open.filter(|open| !open.what);
-        ended.is_some() && self.transcript.open.is_some_and(|open| open.what)
-    }
-
-    /// Why calls to the agent's model fail and are tried again, since when, and who says so.
-    pub fn retrying(&self) -> Option<(Reporter, At<Failure>)> {
-        let records = self.records().map(|(reporter, record)| (reporter, record.retrying));
-        let mut all = [(Reporter::Screen, self.seen.retrying)].into_iter().chain(records);
-        all.find_map(|(reporter, retrying)| Some((reporter, retrying?)))
-    }
-
-    /// Whether the agent's start is over: it was ready once, or told of a turn. From then on its screen may show what
-    /// it wrote itself.
-    pub fn has_started(&self) -> bool {
-        self.ready || self.records().iter().any(|(_, record)| record.open.is_some() || record.asked.is_some())
-    }
-
-    /// What the agent itself says that it waits for, now.
-    pub fn told_to_wait_for(&self) -> Vec<Asking> {
-        let claimed = self.claim.and_then(|claim| match claim.what {
-            Claim::Blocked(asking) => Some(asking),
-            _ => None,
-        });
-        // Its status is told at once; what hooks asked before it may be answered.
-        let newest = |asked: &At<Asking>| self.claim.is_none_or(|claim| claim.at <= asked.at);
-        let asked = self.waits_for().filter(newest).map(|asked| asked.what);
-        claimed.into_iter().chain(asked).collect()
-    }
-
-    /// The last look at the processes.
-    pub fn sample(&self) -> Option<At<ProcessSample>> {
-        self.sample
-    }
-
-    /// When output last came that was no echo.
-    pub fn last_output(&self) -> Option<Steady> {
-        self.activity.last
-    }
-
-    /// When to come back, even if nothing happens.
-    pub fn deadline(&self) -> Option<Steady> {
-        self.deadline
     }
 
     /// Uses other settings from now on.

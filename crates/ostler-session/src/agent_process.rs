@@ -4,7 +4,8 @@ use ostler_core::State;
 use ostler_core::detector::Event;
 
 use crate::effect::Effect;
-use crate::session::{Note, Session};
+use crate::note::Note;
+use crate::session::Session;
 
 /// What is known of the agent's own process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

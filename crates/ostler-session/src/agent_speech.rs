@@ -30,7 +30,7 @@ impl Session {
     }
 
     /// Looks at what the agent said on its screen.
-    pub(crate) fn overhear(&mut self) {
+    pub(crate) fn read_agent_speech(&mut self) {
         let ids = self.unacknowledged(true);
         // What the screen shows of a reply may leave out that a line is an example: a transcript has all of it.
         let speech = self.profile.book.speech();

@@ -11,8 +11,9 @@ use ostler_core::{Proof, State, Steady};
 use crate::change::Change;
 use crate::effect::Effect;
 use crate::event::{StoredBody, TerminalStatus};
+use crate::note::Note;
 use crate::outbox::{BodyFile, Detour, Open};
-use crate::session::{Note, Session};
+use crate::session::Session;
 
 impl Session {
     /// Lets the deliveries go on.

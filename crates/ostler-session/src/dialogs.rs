@@ -14,7 +14,8 @@ use crate::change::Change;
 use crate::effect::{Effect, Log};
 use crate::event::Grants;
 use crate::keys;
-use crate::session::{Note, Session};
+use crate::note::Note;
+use crate::session::Session;
 
 /// What a session does about dialogs.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use std::time::Duration;
 use ostler_core::{Steady, detector};
 
 use crate::effect::{Effect, Log};
+use crate::note::Note;
 use crate::outbox::HOLD;
-use crate::session::{Note, Session};
+use crate::session::Session;
 
 /// A person who typed is taken to be typing for this long.
 const PERSON: Duration = Duration::from_secs(3);

@@ -5,7 +5,8 @@ use ostler_core::judge::{Action, Answer, Event, Phase, Settings};
 use ostler_core::{Steady, judge};
 
 use crate::effect::{Effect, Log};
-use crate::session::{Note, Session};
+use crate::note::Note;
+use crate::session::Session;
 
 impl Session {
     /// Asks by other settings from now on.
@@ -15,7 +16,7 @@ impl Session {
     }
 
     /// Tells the judge's keeper whether the judge is needed.
-    pub(crate) fn consult(&mut self) {
+    pub(crate) fn update_judge(&mut self) {
         let puzzled = self.is_attached() && self.watches() && self.observer.detector().is_puzzled();
         self.on_judge(if puzzled { Event::Puzzled } else { Event::Clear });
     }

@@ -45,6 +45,7 @@ mod keys;
 mod life;
 mod memory;
 mod message_commands;
+mod note;
 mod observing;
 mod outbox;
 mod profile;
@@ -56,6 +57,7 @@ mod saved;
 mod session;
 mod stops;
 mod terminal;
+mod timers;
 mod writes;
 
 pub use agent_speech::WISH;

@@ -10,7 +10,8 @@ use ostler_screen::Size;
 use crate::change::Change;
 use crate::effect::{Effect, Log, Request};
 use crate::event::{Abilities, Exit, LastOutput, TerminalStatus};
-use crate::session::{Note, Session, Then};
+use crate::note::{Note, Then};
+use crate::session::Session;
 use crate::terminal::Terminal;
 
 /// How long a holder whose program has ended may stay; it leaves earlier unless it is still killing.
@@ -127,7 +128,7 @@ impl Session {
             }
         }
         // Nobody is asked about a program that cannot be seen.
-        self.note(Note::Consult);
+        self.note(Note::UpdateJudge);
     }
 
     pub(crate) fn on_connect(&mut self, status: &TerminalStatus, abilities: Abilities) {

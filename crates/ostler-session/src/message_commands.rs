@@ -13,10 +13,11 @@ use ostler_screen::SafeText;
 use crate::change::Change;
 use crate::effect::{Answer, Effect};
 use crate::event::{Send, StoredBody, Ticket};
+use crate::note::{Deferred, Note, Then};
 use crate::outbox::{BodyFile, MAX_OPEN, MAX_OPEN_BYTES, Open, Recent, Resumable, Waiter};
 use crate::refusal::Refusal;
 use crate::saved::{SavedMessage, SavedMessages};
-use crate::session::{Deferred, Note, Session, Then};
+use crate::session::Session;
 
 /// Bytes that the id of a message may have.
 pub const MAX_ID: usize = 128;

@@ -14,8 +14,9 @@ use crate::change::Change;
 use crate::effect::{Effect, Log};
 use crate::event::{HookReport, Ticket, TranscriptBatch};
 use crate::memory::Remembered;
+use crate::note::{Deferred, Note, Then};
 use crate::profile::AgentProfile;
-use crate::session::{Deferred, Note, Session, Then};
+use crate::session::Session;
 
 impl Session {
     /// The program wrote something.
@@ -108,9 +109,9 @@ impl Session {
         }
         self.ask_for_grants();
         self.note(Note::LookAtDialog);
-        self.note(Note::Overhear);
+        self.note(Note::ReadAgentSpeech);
         self.note(Note::Deliver);
-        self.note(Note::Consult);
+        self.note(Note::UpdateJudge);
     }
 
     /// The processes were looked at.

@@ -7,7 +7,8 @@ use ostler_core::start_plan::StartupRoute;
 
 use crate::change::Change;
 use crate::effect::{Answer, Effect, Escalation};
-use crate::session::{Note, Session, Then};
+use crate::note::{Note, Then};
+use crate::session::Session;
 
 impl Session {
     /// The agent says which prompt it took.

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ostler_agents::Observer;
-use ostler_core::delivery::Witness;
 use ostler_core::judge::Judge;
 use ostler_core::lifecycle::{Lifecycle, Phase};
-use ostler_core::message::Message;
-use ostler_core::typing::{self, Settled, Typing};
-use ostler_core::{Now, State, Steady, Wall, delivery, detector, judge, lifecycle};
+use ostler_core::typing::Typing;
+use ostler_core::{Now, Steady, Wall, detector, judge, lifecycle};
 use ostler_screen::Size;
 
 use crate::agent_process::AgentProcess;
@@ -16,14 +14,14 @@ use crate::change::Change;
 use crate::conversation::Conversation;
 use crate::dialogs::Dialogs;
 use crate::effect::{Answer, Effect, Request};
-use crate::event::{Command, Event, HookReport, Send, TerminalStatus, Ticket};
+use crate::event::{Command, Event, TerminalStatus, Ticket};
 use crate::human_input::HumanInput;
 use crate::journal::{Journal, Kind};
 use crate::life::Life;
 use crate::memory::Remembered;
-use crate::outbox::{Open, Outbox, Waiter};
+use crate::note::{Deferred, Note, Then};
+use crate::outbox::Outbox;
 use crate::profile::AgentProfile;
-use crate::refusal::Refusal;
 use crate::saved::Saved;
 use crate::stops::{Stops, StopsMemory};
 use crate::terminal::Terminal;
@@ -68,97 +66,15 @@ pub struct Session {
     /// A question to the terminal that waits for a look at the processes: for which message, and what it said.
     pub(crate) inspected: Option<(u64, TerminalStatus)>,
     /// Those who wait for the holder's word on the terminal, until this moment.
-    inspectors: Vec<(Steady, Ticket)>,
+    pub(crate) inspectors: Vec<(Steady, Ticket)>,
     viewers: BTreeMap<u64, Size>,
-    journal: Journal<Then>,
+    pub(crate) journal: Journal<Then>,
     notes: VecDeque<Note>,
     effects: VecDeque<Effect>,
     /// Effects that come behind the commit of this step, recorded or not.
     behind: Vec<Effect>,
     #[cfg(test)]
     pub(crate) disabled: Option<crate::Safeguard>,
-}
-
-/// What one machine has to tell another.
-#[derive(Debug)]
-pub(crate) enum Note {
-    /// To the detector.
-    Detect(detector::Event),
-    /// From the detector: what follows from a look, and the state before it.
-    Detected { actions: Vec<detector::Action>, before: State },
-    /// To the lifecycle.
-    Life(lifecycle::Event),
-    /// To the dialogs: the screen may show one.
-    LookAtDialog,
-    /// To whoever listens to the agent: the screen may show what it said.
-    Overhear,
-    /// To the outbox: something may be typed now.
-    Deliver,
-    /// To the delivery of a message.
-    Delivery(u64, delivery::Event),
-    /// To the input: what it decided.
-    Typing(Vec<typing::Action>),
-    /// From the input: what became of a write.
-    Settled(u64, Settled),
-    /// To the judge's keeper: whether the judge is needed.
-    Consult,
-    /// To the judge's keeper.
-    Judge(judge::Event),
-    /// To the outbox: the agent says which prompt it took.
-    PromptTaken(Witness, Option<String>),
-    /// To whoever listens to the agent: what it said, word for word.
-    AgentText(String),
-    /// To those who asked for the terminal's settings.
-    Inspected(TerminalStatus),
-    /// The program's end is known, and what it left behind.
-    Finish,
-}
-
-/// What follows when something is recorded.
-#[derive(Debug)]
-pub(crate) enum Then {
-    /// Do it.
-    Do(Effect),
-    /// Tell those who wait for a message what is known of it.
-    Tell(Box<Message>),
-    /// A message that was accepted is under way.
-    Opened { open: Box<Open>, queued: Option<Ticket>, waiter: Option<Waiter> },
-    /// A message is under way again.
-    Revived { open: Box<Open>, ticket: Ticket },
-    /// A message that waited is not wanted any more.
-    Cancelled { order: u64, ticket: Ticket },
-    /// A message that was given up is done with.
-    Dropped { message: Box<Message>, ticket: Ticket },
-    /// A delivery has taken a step that ends with a write: the write may be made.
-    Stepped(Box<Stepped>),
-    /// The write that was decided is not made: whether it still should be is seen afresh.
-    NotStepped { order: u64 },
-    /// Those who asked are told that it cannot be done.
-    Refuse(Vec<Ticket>, Refusal),
-    /// The end is recorded.
-    Ended,
-}
-
-/// A step of a delivery that ends with a write, until it is recorded.
-#[derive(Debug)]
-pub(crate) struct Stepped {
-    pub(crate) order: u64,
-    /// The delivery behind the step; nothing for raw bytes.
-    pub(crate) delivery: Option<delivery::Delivery>,
-    /// What the step has proven, with its evidence.
-    pub(crate) proofs: Vec<(ostler_core::Proof, String)>,
-    /// Nothing of the text was where it was typed before.
-    pub(crate) missed: bool,
-    pub(crate) echoes: usize,
-    pub(crate) prompt: Option<ostler_agents::Prompt>,
-    pub(crate) mark: Option<String>,
-}
-
-/// What waits for the rules.
-#[derive(Debug)]
-pub(crate) enum Deferred {
-    Hook(HookReport),
-    Send(Box<Send>),
 }
 
 impl Session {
@@ -312,7 +228,7 @@ impl Session {
             Note::Detected { actions, before } => self.on_detected(&actions, before),
             Note::Life(event) => self.on_lifecycle(event),
             Note::LookAtDialog => self.look_at_dialog(),
-            Note::Overhear => self.overhear(),
+            Note::ReadAgentSpeech => self.read_agent_speech(),
             Note::Deliver => self.deliver(),
             Note::Delivery(order, event) => {
                 self.step_delivery(order, event);
@@ -320,7 +236,7 @@ impl Session {
             }
             Note::Typing(actions) => self.perform_typing(actions),
             Note::Settled(seq, settled) => self.on_settled(seq, settled),
-            Note::Consult => self.consult(),
+            Note::UpdateJudge => self.update_judge(),
             Note::Judge(event) => self.on_judge(event),
             Note::PromptTaken(by, text) => self.on_prompt_taken(by, text.as_deref()),
             Note::AgentText(text) => self.on_agent_text(&text),
@@ -350,7 +266,7 @@ impl Session {
         let repeats = matches!(
             (self.notes.back(), &note),
             (Some(Note::Deliver), Note::Deliver)
-                | (Some(Note::Consult), Note::Consult)
+                | (Some(Note::UpdateJudge), Note::UpdateJudge)
                 | (Some(Note::LookAtDialog), Note::LookAtDialog)
         );
         if !repeats {
@@ -406,65 +322,6 @@ impl Session {
 
     pub(crate) fn is_recorded(&self) -> bool {
         self.journal.is_empty()
-    }
-
-    /// When [`Event::Tick`] is due, if nothing else happens.
-    pub fn deadline(&self) -> Option<Steady> {
-        [
-            self.life.lifecycle.deadline(),
-            self.life.leave_at,
-            self.life.end_waits_until(),
-            self.typing.deadline(),
-            self.terminal.save_due(),
-            self.terminal.catching_up_until(),
-            self.journal.deadline(),
-            self.inspectors.first().map(|(until, _)| *until),
-            self.observing_until(),
-            self.delivering_until(),
-            self.human.deadline(!self.outbox.open.is_empty()),
-            self.answering_until(),
-            self.judge.deadline(),
-            self.stops.deadline(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-    }
-
-    fn on_tick(&mut self) {
-        let now = self.now.steady;
-        self.save_screen_if_due();
-        if self.terminal.take_caught_up(now) {
-            self.on_caught_up();
-        }
-        if self.observing_until().is_some_and(|at| now >= at) {
-            self.observe(Observer::tick);
-        }
-        self.human.forget(now);
-        if self.judge.deadline().is_some_and(|at| now >= at) {
-            self.note(Note::Judge(judge::Event::Tick));
-        }
-        if self.stops.deadline().is_some_and(|at| now >= at) {
-            self.look_for_stop();
-        }
-        if self.life.leave_at.is_some_and(|at| now >= at) {
-            // The holder had its time.
-            self.life.leave_at = None;
-            self.disconnect();
-        }
-        if self.inspectors.first().is_some_and(|(until, _)| now >= *until) {
-            self.answer_inspectors(None);
-        }
-        if self.life.end_waits_until().is_some_and(|at| now >= at) {
-            self.on_spool_heard();
-        }
-        // What was refused is offered again when this step is over.
-        let _ = self.journal.take_retry(now);
-        self.note(Note::Life(lifecycle::Event::Tick));
-        let actions = self.typing.tick(now);
-        self.note(Note::Typing(actions));
-        self.note(Note::LookAtDialog);
-        self.note(Note::Deliver);
     }
 
     fn on_command(&mut self, command: Command) {

@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::Safeguard;
 use crate::change::Change;
 use crate::effect::Effect;
-use crate::session::{Session, Then};
+use crate::note::Then;
+use crate::session::Session;
 
 /// Watches for the end of what the agent was given last.
 #[derive(Debug)]

@@ -10,8 +10,9 @@ use ostler_core::{Proof, detector};
 use crate::change::Change;
 use crate::effect::{Effect, Lane, Log, Request};
 use crate::keys;
+use crate::note::{Note, Stepped, Then};
 use crate::outbox::UnderWay;
-use crate::session::{Note, Session, Stepped, Then};
+use crate::session::Session;
 
 impl Session {
     /// Records a step that ends with a write; it is taken when that is recorded.

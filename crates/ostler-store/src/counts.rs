@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::deliveries::{CANCELLED, tell};
+use crate::deliveries::{CANCELLED, record_event};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -70,7 +70,7 @@ pub(crate) fn given(
         add(transaction, "attempted", 1)?;
     }
     if tries.is_some() {
-        tell(transaction, session, "injection.attempted", json!({ "id": message }), at)?;
+        record_event(transaction, session, "injection.attempted", json!({ "id": message }), at)?;
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub struct Intent {
     pub mark: Option<String>,
 }
 
-pub(crate) fn tell(
+pub(crate) fn record_event(
     transaction: &Connection,
     session: &str,
     event: &'static str,
@@ -63,7 +63,7 @@ impl Store {
                     .optional()?;
                 if let Some(count) = count.filter(|_| enters) {
                     let details = json!({ "id": message, "count": count });
-                    tell(transaction, session, "message.entered", details, at)?;
+                    record_event(transaction, session, "message.entered", details, at)?;
                 }
             }
             if write == "body" && fresh > 0 {
@@ -154,9 +154,9 @@ impl Store {
                 Proof::Submitted => "message.submitted",
                 Proof::Acknowledged => "message.acknowledged",
             };
-            tell(transaction, session, event, details.clone(), at)?;
+            record_event(transaction, session, event, details.clone(), at)?;
             if proof == Proof::Submitted {
-                tell(transaction, session, "injection.succeeded", details, at)?;
+                record_event(transaction, session, "injection.succeeded", details, at)?;
             }
             Ok(())
         })
@@ -170,7 +170,7 @@ impl Store {
             let sql = "UPDATE inputs SET write = ?3 WHERE session = ?1 AND seq = \
                        (SELECT max(seq) FROM inputs WHERE session = ?1 AND message = ?2)";
             transaction.prepare_cached(sql)?.execute([session, message, MISSED])?;
-            tell(transaction, session, "message.missed", json!({ "id": message }), at)
+            record_event(transaction, session, "message.missed", json!({ "id": message }), at)
         })
     }
 
@@ -194,10 +194,10 @@ impl Store {
                 .optional()?;
             let Some(raw) = raw else { return Ok(()) };
             let details = json!({ "id": message, "reason": failure, "state": state.as_str() });
-            tell(transaction, session, "message.failed", details.clone(), at)?;
+            record_event(transaction, session, "message.failed", details.clone(), at)?;
             if !raw {
                 counts::add(transaction, state.as_str(), 1)?;
-                tell(transaction, session, "injection.failed", details, at)?;
+                record_event(transaction, session, "injection.failed", details, at)?;
             }
             Ok(())
         })
@@ -210,7 +210,7 @@ impl Store {
                        WHERE session = ?1 AND id = ?2 AND state = 'queued'";
             let mut statement = transaction.prepare_cached(sql)?;
             if statement.execute(params![session, message, CANCELLED, at.0.cast_signed()])? > 0 {
-                tell(transaction, session, "message.dropped", json!({ "id": message }), at)?;
+                record_event(transaction, session, "message.dropped", json!({ "id": message }), at)?;
             }
             Ok(())
         })
@@ -234,7 +234,7 @@ impl Store {
             let sql = "UPDATE messages SET escalated = ?3 WHERE session = ?1 AND id = ?2";
             transaction.prepare_cached(sql)?.execute([session, message, way])?;
             let details = json!({ "id": message, "way": way, "detail": detail });
-            tell(transaction, session, "injection.escalated", details, at)
+            record_event(transaction, session, "injection.escalated", details, at)
         })
     }
 
@@ -245,7 +245,7 @@ impl Store {
                        WHERE session = ?1 AND id = ?2 AND state IN ('failed', 'uncertain') AND NOT dropped";
             let changed = transaction.prepare_cached(sql)?.execute([session, message])? > 0;
             if changed {
-                tell(transaction, session, "message.dropped", json!({ "id": message }), at)?;
+                record_event(transaction, session, "message.dropped", json!({ "id": message }), at)?;
             }
             Ok(changed)
         })
@@ -262,7 +262,7 @@ impl Store {
                 transaction.prepare_cached(sql)?.execute(params![session, message, seq.cast_signed()])?;
             if changed > 0 {
                 transaction.prepare_cached("DELETE FROM inputs WHERE session = ? AND message = ?")?.execute([session, message])?;
-                tell(transaction, session, "message.queued", json!({ "id": message, "again": true }), at)?;
+                record_event(transaction, session, "message.queued", json!({ "id": message, "again": true }), at)?;
             }
             Ok(changed > 0)
         })

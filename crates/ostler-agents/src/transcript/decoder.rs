@@ -148,7 +148,7 @@ impl Decoder {
             return facts;
         }
         for kind in &self.rules.records {
-            kind.tell(&record, &self.rules.failures, &mut self.memory, &mut facts);
+            kind.decode(&record, &self.rules.failures, &mut self.memory, &mut facts);
         }
         if history {
             facts.clear();

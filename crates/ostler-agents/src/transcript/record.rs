@@ -76,7 +76,7 @@ impl Record {
     }
 
     /// Adds what a record means.
-    pub(super) fn tell(
+    pub(super) fn decode(
         &self,
         record: &Value,
         cases: &[(Regex, Failure)],
@@ -86,14 +86,14 @@ impl Record {
         if !self.when.hold(record) {
             return;
         }
-        let Some(each) = &self.each else { return self.tell_one(record, cases, memory, facts) };
+        let Some(each) = &self.each else { return self.decode_one(record, cases, memory, facts) };
         let Some(list) = each.of(record).and_then(Value::as_array) else { return };
         for element in list.iter().take(MAX_EACH).filter(|element| self.filter.hold(element)) {
-            self.tell_one(element, cases, memory, facts);
+            self.decode_one(element, cases, memory, facts);
         }
     }
 
-    fn tell_one(&self, at: &Value, cases: &[(Regex, Failure)], memory: &mut Memory, facts: &mut Vec<Fact>) {
+    fn decode_one(&self, at: &Value, cases: &[(Regex, Failure)], memory: &mut Memory, facts: &mut Vec<Fact>) {
         let id = self.id.as_ref().and_then(|pointer| pointer.of(at)).and_then(name);
         if self.once && id.as_ref().is_some_and(|id| !memory.first(&format!("{:?}", self.fact), id)) {
             return;

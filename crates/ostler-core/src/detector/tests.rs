@@ -9,7 +9,7 @@ mod screen;
 mod signs;
 
 use super::*;
-use crate::Failure;
+use crate::{Fact, Failure};
 
 const BEGIN: Steady = Steady(1_000_000);
 

@@ -1,34 +1,32 @@
 //! The task that owns a run.
 
 mod acts;
+mod recording;
+mod results;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_core::Wall;
 use ostler_core::breaker::AgentReport;
-use ostler_core::run::{Act, Action, AgentId, Changes, Event, HelperAnswer, Outcome, Phase};
-use ostler_core::stop_watch::{Findings, Listener, Report};
-use ostler_core::{Wall, pre_context};
-use ostler_protocol::{CheckInfo, RunInfo};
-use ostler_store::NewEvent;
-use ostler_store::shared::{Kind, SharedStore, Swap};
+use ostler_core::run::{Action, AgentId, Event, Phase};
+use ostler_core::stop_watch::{Findings, Listener};
+use ostler_protocol::RunInfo;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+pub(super) use self::results::TaskResult;
 use super::batch::Place;
-use super::helper::HelperPrompt;
 use super::neighbours::Neighbour;
-use super::record::{RunRecord, exclude, forget_environment, forget_seen, look};
-use super::{Handle, Runs, committing, ended_agent, info};
+use super::record::{RunRecord, exclude, forget_environment, look};
+use super::{Handle, Runs, committing, info};
 use crate::session::SessionHandle;
 use crate::{clock, stop};
 
 /// Results and commands that may wait.
 const BACKLOG: usize = 64;
-/// When to try again to record what the store refused.
-const STORE_RETRY: Duration = Duration::from_secs(1);
 /// Checks that are recorded.
 const MAX_KEPT: usize = 100;
 /// How often a probe says that it is still there; its lease is longer.
@@ -43,49 +41,6 @@ const GRACE_MS: u32 = 3_000;
 pub(super) enum Command {
     /// End it.
     Cancel,
-}
-
-/// What came of something that the actor began.
-#[derive(Debug)]
-pub(super) enum TaskResult {
-    /// Nothing but an event for the run.
-    Event(Event),
-    /// This is found of an agent's stops now.
-    Found {
-        agent: AgentId,
-        found: Findings,
-    },
-    /// An agent's session is gone.
-    Gone {
-        agent: AgentId,
-    },
-    Started {
-        agent: AgentId,
-        handle: SessionHandle,
-    },
-    Submitted {
-        act: Act,
-        agent: AgentId,
-        proof: String,
-        sent: Wall,
-    },
-    Observed {
-        act: Act,
-        changes: Option<Changes>,
-        words: Option<String>,
-        tree: Option<u32>,
-    },
-    Checked {
-        act: Act,
-        results: Vec<CheckInfo>,
-        /// The tree was looked at again: what checks write is no work of an agent.
-        tree: Option<u32>,
-    },
-    Helped {
-        act: Act,
-        answer: Result<HelperAnswer, String>,
-        prompts: Vec<HelperPrompt>,
-    },
 }
 
 /// All that the daemon knows of one run.
@@ -318,48 +273,6 @@ impl RunActor {
         follows
     }
 
-    /// Stores the run; nothing is done before that.
-    async fn store(&mut self) {
-        let id = self.record.request.id.clone();
-        let value = self.record.value();
-        loop {
-            let swap = self.runs.shared_store.swap(Kind::Run, &id, self.version, &value).await;
-            match swap {
-                Ok(Swap::Done(version)) => {
-                    self.version = version;
-                    break;
-                }
-                // Nobody else writes it: an answer of ours was lost.
-                Ok(Swap::Conflict(Some(found))) => self.version = found.version,
-                // It was cleared: what has ended is not written back.
-                Ok(Swap::Conflict(None)) if self.version > 0 && self.record.run.is_final() => break,
-                Ok(Swap::Conflict(None)) => self.version = 0,
-                Err(error) => {
-                    tracing::error!(run = id, %error, "the run waits for its store");
-                    self.on_trouble(Some(error.to_string()));
-                    tokio::time::sleep(STORE_RETRY).await;
-                }
-            }
-        }
-        self.trouble = None;
-        self.publish();
-    }
-
-    fn publish(&self) {
-        let mut info = info::info(&self.record, self.version.wrapping_add(self.troubles));
-        info.trouble.clone_from(&self.trouble);
-        self.info.send_replace(info);
-    }
-
-    /// The shared store does not answer, or does again: whoever watches is told.
-    fn on_trouble(&mut self, trouble: Option<String>) {
-        if self.trouble.is_some() != trouble.is_some() {
-            self.trouble = trouble;
-            self.troubles += 1;
-            self.publish();
-        }
-    }
-
     /// Looks at a store that other machines have, too: whether it answers, and whether one of them closed the breaker that
     /// this run waits for.
     async fn look_around(&mut self) {
@@ -409,148 +322,6 @@ impl RunActor {
             Action::Report { outcome } => self.report(&outcome).await,
         }
         None
-    }
-
-    async fn report(&mut self, outcome: &Outcome) {
-        let id = &self.record.request.id;
-        tracing::info!(run = id, outcome = outcome.as_str(), "run ended");
-        let mut details = json!({ "outcome": outcome.as_str(), "summary": outcome.to_string() });
-        if let (Some(committed), Some(details)) = (&self.record.committed, details.as_object_mut()) {
-            details.insert("committed".into(), json!(committed));
-        }
-        self.record_event("run.ended", details).await;
-        self.count(format!("run.{}", outcome.as_str())).await;
-    }
-
-    async fn count(&self, name: String) {
-        if let Err(error) = self.runs.store.run(move |store| store.count(&name)).await {
-            tracing::warn!(%error, "not counted");
-        }
-    }
-
-    async fn record_event(&self, event: &'static str, mut details: serde_json::Value) {
-        if let Some(details) = details.as_object_mut() {
-            details.insert("run".into(), json!(self.record.request.id));
-        }
-        let event = NewEvent { at: clock::now(), session: None, event, details };
-        if let Err(error) = self.runs.store.run(move |store| store.record(&event)).await {
-            tracing::error!(%error, "not recorded");
-        }
-    }
-
-    async fn on_result(&mut self, result: TaskResult) {
-        match result {
-            TaskResult::Event(event) => self.handle(event).await,
-            TaskResult::Found { agent, found } => {
-                if let Some(watched) = self.agents.get_mut(&agent) {
-                    watched.found = Some(found);
-                    self.listen(agent).await;
-                }
-            }
-            TaskResult::Gone { agent } => self.on_gone(agent).await,
-            TaskResult::Started { agent, handle } => self.watch(agent, handle, Listener::default()),
-            TaskResult::Submitted { act, agent, proof, sent } => {
-                if let Some(prompt) = self.record.prompts.last_mut() {
-                    prompt.proof = Some(proof.clone());
-                }
-                self.record.sent = Some(sent);
-                self.handle(Event::PromptSubmitted { act, proof }).await;
-                // The turn may be over already.
-                self.listen(agent).await;
-            }
-            TaskResult::Observed { act, changes, words, tree } => {
-                // What was seen later is of no use where nobody asks for it any more.
-                let before = self.record.run.is_observing(act).then(|| self.record.take_tree(tree)).flatten();
-                self.handle(Event::TreeObserved { act, changes, words }).await;
-                self.forget_tree(before);
-            }
-            TaskResult::Checked { act, results, tree } => self.on_checked(act, results, tree).await,
-            TaskResult::Helped { act, answer, prompts } => {
-                let injected = prompts.iter().filter(|prompt| prompt.has_context()).count();
-                self.record.note_helper_prompts(act, prompts);
-                self.handle(match answer {
-                    Ok(answer) => Event::HelperAnswered { act, answer },
-                    Err(reason) => Event::HelperFailed { act, reason },
-                })
-                .await;
-                for _ in 0..injected {
-                    self.count(format!("context_injection.{}", pre_context::Kind::Helper.as_str())).await;
-                }
-            }
-        }
-    }
-
-    async fn on_checked(&mut self, act: Act, results: Vec<CheckInfo>, tree: Option<u32>) {
-        // The agent works again meanwhile: what was checked is old.
-        if !self.record.run.is_checking(act) {
-            return;
-        }
-        for check in &results {
-            let CheckInfo { attempt, command, passed, error, seconds, .. } = check;
-            let details = json!({
-                "attempt": attempt, "command": command, "passed": passed, "error": error, "seconds": seconds
-            });
-            self.record_event("run.check", details).await;
-        }
-        let broken = results.iter().find(|check| check.not_runnable);
-        let broken = broken.and_then(|check| check.error.clone());
-        let passed = results.iter().all(|check| check.passed);
-        let failures = results.iter().filter(|check| !check.passed);
-        let failures = failures
-            .map(|check| check.error.clone().unwrap_or_else(|| format!("{} failed", check.command)))
-            .collect();
-        self.record.checks.extend(results);
-        let excess = self.record.checks.len().saturating_sub(MAX_KEPT);
-        self.record.checks.drain(..excess);
-        let before = self.record.take_tree(tree);
-        let event = match broken {
-            Some(reason) => Event::CheckNotRunnable { act, reason },
-            None => Event::ChecksFinished { act, passed, failures },
-        };
-        self.handle(event).await;
-        self.forget_tree(before);
-    }
-
-    /// Forgets what the tree was like once, after the record names what it is like now.
-    fn forget_tree(&self, number: Option<u32>) {
-        if let Some(number) = number {
-            forget_seen(&self.runs.home, &self.record.request.id, number);
-        }
-    }
-
-    /// Hears what is new of what was found of an agent.
-    async fn listen(&mut self, agent: AgentId) {
-        let prompt = self.record.run.prompt(self.record.sent);
-        let Some(WatchedAgent { listener, found: Some(found), .. }) = self.agents.get_mut(&agent) else {
-            return;
-        };
-        for report in listener.on_findings(found, prompt) {
-            self.on_report(agent, report).await;
-        }
-    }
-
-    /// An agent's session is gone; where nobody has said how it ended, its record does.
-    async fn on_gone(&mut self, agent: AgentId) {
-        let said = |watched: &WatchedAgent| watched.found.is_some_and(|found| found.end.is_some());
-        if self.agents.get(&agent).is_some_and(|watched| !said(watched)) {
-            let stop = ended_agent::stop(&self.runs.store, &self.record.session_id(agent)).await;
-            self.handle(Event::AgentStopped { agent, stop }).await;
-        }
-    }
-
-    async fn on_report(&mut self, agent: AgentId, report: Report) {
-        let event = match report {
-            Report::Ready => Event::AgentReady { agent },
-            Report::Resumed => Event::AgentResumed { agent },
-            Report::Stopped(stopped) => Event::AgentStopped { agent, stop: stopped.stop },
-            Report::Spent(usage) => {
-                // A session that was taken up again may have forgotten the last of it.
-                let spent = self.record.spent.entry(self.record.session_id(agent)).or_default();
-                *spent = spent.max(usage);
-                Event::Spent { tokens: self.record.usage().tokens() }
-            }
-        };
-        self.handle(event).await;
     }
 }
 

@@ -73,6 +73,9 @@ pub use playbook::Playbook;
 pub use record::Record;
 pub use reply::{Reply, ReplyKind};
 
+/// A preset for the stand-in, as a user would write it.
+pub const PRESET: &str = include_str!("preset.toml");
+
 /// Parses `args` (the first is the program's name) and runs the stand-in.
 ///
 /// Help, version and usage errors are printed as for any command line program.

@@ -35,7 +35,7 @@ pub fn sandbox_exec(args: impl IntoIterator<Item = std::ffi::OsString>) -> ExitC
         Ok(spec) => watch(&channel, &spec),
         Err(error) => Some(Report::Refused(format!("what to run is not understood: {error}"))),
     };
-    match report.map(|report| channel.tell(&report)) {
+    match report.map(|report| channel.record(&report)) {
         None | Some(Ok(())) => ExitCode::SUCCESS,
         Some(Err(_)) => ExitCode::FAILURE,
     }

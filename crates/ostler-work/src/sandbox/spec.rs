@@ -134,8 +134,8 @@ impl Channel {
         serde_json::from_slice(lines.first().map_or(&[], Vec::as_slice)).map_err(io::Error::other)
     }
 
-    /// Tells what came of it. What was told first counts.
-    pub(super) fn tell(&self, report: &Report) -> io::Result<()> {
+    /// Records what came of it. What was recorded first counts.
+    pub(super) fn record(&self, report: &Report) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(report).map_err(io::Error::other)?;
         bytes.push(b'\n');
         self.0.write_all_at(&bytes, self.0.metadata()?.len())

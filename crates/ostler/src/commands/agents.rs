@@ -55,16 +55,16 @@ impl Here {
         let presets = presets::load(&home, &cwd);
         let settings = settings::load(&home, &cwd);
         for problem in unusable(&presets, &settings) {
-            tell(&problem);
+            print_note(&problem);
         }
         if settings.judge.enabled
             && let Err(reason) = judge::appoint(&settings.judge.agent, &presets.registry)
         {
-            tell(&format!("{}: judge.agent: {reason}", home.settings().display()));
+            print_note(&format!("{}: judge.agent: {reason}", home.settings().display()));
         }
         for untrusted in &presets.untrusted {
             let file = untrusted.file.display();
-            tell(&format!(
+            print_note(&format!(
                 "{file}: not used, because it is not trusted; read it, then run: ostler agents trust"
             ));
         }
@@ -151,7 +151,7 @@ fn own_files(agent: &Agent) -> Vec<&str> {
 }
 
 /// Tells something that is no part of the answer.
-pub(super) fn tell(text: &str) {
+pub(super) fn print_note(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", output::plain(text));
 }
 
@@ -161,9 +161,9 @@ pub(crate) fn newer_than_recorded(session: &SessionInfo) -> Option<String> {
 }
 
 /// Tells that the agent of a session is newer than any version that was recorded, if it is.
-pub(super) fn tell_if_new(session: &SessionInfo) {
+pub(super) fn note_if_new(session: &SessionInfo) {
     if let Some(line) = newer_than_recorded(session) {
-        tell(&line);
+        print_note(&line);
     }
 }
 

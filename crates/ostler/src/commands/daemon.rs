@@ -26,10 +26,10 @@ pub(crate) fn run(command: &Daemon) -> Result<ExitCode, CommandError> {
     match command {
         Daemon::Start(args) => {
             let client = Client::connect_or_start(&home)?;
-            tell(&client.daemon, args.json)
+            print_daemon(&client.daemon, args.json)
         }
         Daemon::Status(args) => match Client::connect(&home)? {
-            Some(client) => tell(&client.daemon, args.json),
+            Some(client) => print_daemon(&client.daemon, args.json),
             None => Err(CommandError::new(
                 Kind::Unreachable,
                 format!("no daemon runs for {}", home.path().display()),
@@ -41,7 +41,7 @@ pub(crate) fn run(command: &Daemon) -> Result<ExitCode, CommandError> {
     }
 }
 
-fn tell(daemon: &DaemonInfo, json: bool) -> Result<ExitCode, CommandError> {
+fn print_daemon(daemon: &DaemonInfo, json: bool) -> Result<ExitCode, CommandError> {
     if json {
         output::json(daemon)?;
     } else {

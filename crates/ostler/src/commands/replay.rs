@@ -14,7 +14,7 @@ use ostler_screen::{Screen, Size};
 use semver::Version;
 use serde::Serialize;
 
-use super::agents::tell;
+use super::agents::print_note;
 use crate::cli::Replay;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Replay) -> Result<ExitCode, CommandError> {
     let presets = ostler_daemon::presets::load(&home, &cwd);
     let settings = ostler_daemon::settings::load(&home, &cwd);
     for problem in &settings.problems {
-        tell(&problem.to_string());
+        print_note(&problem.to_string());
     }
     let mut books: Vec<(String, Option<Version>, Arc<RuleBook>)> = Vec::new();
     for file in &args.files {

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
     })?;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let goes_on = resumed.conversation.is_some();
-    super::agents::tell_if_new(&resumed);
+    super::agents::note_if_new(&resumed);
     let session = start::settled(resumed, !args.no_wait, deadline)?;
     if args.json {
         output::json(&session)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
 fn report(session: &SessionInfo, goes_on: bool, fresh: bool) -> Result<(), CommandError> {
     let name = &session.name;
     if session.preset.is_some() && !goes_on && !fresh {
-        agents::tell(&format!(
+        agents::print_note(&format!(
             "{name} began a new conversation: the last one is not known, or {} cannot continue one. `ostler context load \
              {name}` prints what is known of the project",
             session.agent
@@ -59,7 +59,7 @@ fn report(session: &SessionInfo, goes_on: bool, fresh: bool) -> Result<(), Comma
     let given_up = messages.iter().filter(|message| message.state == "failed").count();
     if given_up > 0 {
         let (noun, pronoun) = if given_up == 1 { ("message", "it") } else { ("messages", "each") };
-        agents::tell(&format!(
+        agents::print_note(&format!(
             "{given_up} {noun} did not get through before; `ostler messages list {name}` shows {pronoun}, `ostler messages \
              retry ID` tries again"
         ));

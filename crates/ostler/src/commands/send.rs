@@ -92,7 +92,9 @@ fn tell_removed(body: &[u8]) {
     let removed = |character: &char| character.is_control() && !matches!(character, '\n' | '\r' | '\t');
     let count = String::from_utf8_lossy(body).chars().filter(removed).count();
     if count > 0 {
-        super::agents::tell(&format!("left out of the text: control characters ({count}); --raw types them"));
+        super::agents::print_note(&format!(
+            "left out of the text: control characters ({count}); --raw types them"
+        ));
     }
 }
 

@@ -62,11 +62,11 @@ pub(crate) fn run(mut args: Start) -> Result<ExitCode, CommandError> {
     // Where nobody named an agent, this was told when one was chosen. The program comes up meanwhile.
     if named && let Ok(home) = client::home() {
         for problem in super::agents::problems(&home, &cwd) {
-            super::agents::tell(&problem);
+            super::agents::print_note(&problem);
         }
     }
     let session = started?;
-    super::agents::tell_if_new(&session);
+    super::agents::note_if_new(&session);
     let wait = !args.no_wait;
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let messages = if asks && wait { await_startup(&session, deadline)? } else { Vec::new() };
@@ -253,7 +253,7 @@ fn messages_of(session: &SessionInfo) -> Result<Vec<MessageInfo>, CommandError> 
     Ok(messages)
 }
 
-/// Waits until the agent is ready or has ended, a person is needed, nobody can tell, or it takes too long.
+/// Waits until the agent is ready or has ended, a person is needed, nothing shows it, or it takes too long.
 fn await_ready(session: &SessionInfo, deadline: Instant) -> Result<SessionInfo, CommandError> {
     let wait = Request::Wait { name: session.id.clone(), states: READY.to_vec() };
     loop {

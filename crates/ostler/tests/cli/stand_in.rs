@@ -5,50 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
+pub(crate) use ostler_testkit::stand_in::PRESET;
 use serde_json::Value;
 
 use crate::support::{Done, TestHome, ostler, until, until_file};
-
-/// A preset for the stand-in agent, as a user would write it.
-pub(crate) const PRESET: &str = r#"
-title = "Stand-in"
-[run]
-command = "stand-in-agent"
-[input]
-interrupt = ["escape"]
-clear = ["ctrl-u"]
-while_working = "queue"
-paste_placeholder = '\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]'
-[composer]
-row = '^│ > '
-above = '^╭─{10,}'
-below = '^╰─{10,}'
-has_cursor = true
-[rules.composer]
-state = "idle"
-when = { composer = true }
-[rules.busy]
-state = "working"
-when = { in = "above 30", row = '^[^│>●].*Working… \(\d+s' }
-[rules.permission]
-state = "blocked"
-kind = "permission"
-when = { in = "dialog", row = 'Do you want to proceed' }
-[rules.question]
-state = "blocked"
-kind = "question"
-when = { in = "dialog", row = 'Enter to select · Esc to cancel' }
-[rules.theme]
-state = "blocked"
-kind = "dialog"
-when = { in = "dialog", row = 'Choose the text style' }
-answer = { accept = 'Light mode', decline = 'Dark mode', selected = '^ ❯ ' }
-[rules.trust-folder]
-state = "blocked"
-kind = "trust"
-when = { in = "dialog", row = 'Is this a project you created' }
-answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^ ❯ ', grants = "folder" }
-"#;
 
 impl TestHome {
     pub(crate) fn with_stand_in() -> Self {

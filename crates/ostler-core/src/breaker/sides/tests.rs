@@ -16,7 +16,7 @@ fn exited() -> Evidence {
 }
 
 /// Tells both breakers of a provider on a machine.
-fn tell(
+fn report(
     breakers: &mut Breakers,
     key: &Key,
     host: &str,
@@ -52,7 +52,7 @@ fn what_may_be_the_trouble_of_a_machine_shuts_that_machine_out() {
         let mut breakers = Breakers::default();
         let key = Key::of("a");
         let work = key.clone().with_account(Some("work".into()));
-        tell(&mut breakers, &key, "here", failed(evidence), None, at(0));
+        report(&mut breakers, &key, "here", failed(evidence), None, at(0));
         let asked = [(&key, "here"), (&key, "there"), (&work, "here")];
         let lets = asked
             .map(|(key, host)| breakers.clone().choose(std::slice::from_ref(key), host, &[], at(0)).is_ok());
@@ -67,8 +67,8 @@ fn both_breakers_are_asked_and_each_has_one_probe() {
     let ids =
         |provider, host| Probes::new(provider, host).map(|probes| Side::BOTH.map(|side| probes.of(side)));
     let mut breakers = Breakers::default();
-    tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Quota)), None, at(0));
-    tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Auth)), None, at(0));
+    report(&mut breakers, &keys[0], "here", failed(hook(Failure::Quota)), None, at(0));
+    report(&mut breakers, &keys[0], "here", failed(hook(Failure::Auth)), None, at(0));
     // What needs a person is told, and the later of both ends.
     let shut = breakers.choose(&keys, "here", &[], Wall(1)).unwrap_err();
     assert_eq!(shut, [UnavailableProvider { provider: "a".into(), reason: Reason::Auth, until: at(1) }]);
@@ -80,23 +80,30 @@ fn both_breakers_are_asked_and_each_has_one_probe() {
     for host in ["here", "there"] {
         assert!(breakers.choose(&keys, host, &[], at(2)).is_err(), "one probe only");
     }
-    tell(&mut breakers, &keys[0], "here", AgentReport::AtWork, probes, at(5));
+    report(&mut breakers, &keys[0], "here", AgentReport::AtWork, probes, at(5));
     assert_eq!(breakers.choose(&keys, "there", &[], at(2)).unwrap_err()[0].until, at(15));
     // It says that the login is not good: the provider is as unknown as before, for whoever comes next.
-    tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Auth)), probes, at(6));
+    report(&mut breakers, &keys[0], "here", failed(hook(Failure::Auth)), probes, at(6));
     assert_eq!(breakers.choose(&keys, "here", &[], at(6)).unwrap_err()[0].until, at(11));
     let other = breakers.choose(&keys, "there", &[], at(6)).unwrap().probe;
     assert_eq!(other, Probes::new(Some(ProbeId(2)), None));
-    tell(&mut breakers, &keys[0], "there", AgentReport::Nothing, other, at(7));
+    report(&mut breakers, &keys[0], "there", AgentReport::Nothing, other, at(7));
     let last = breakers.choose(&keys, "here", &[], at(11)).unwrap().probe;
     assert_eq!(last, Probes::new(Some(ProbeId(3)), Some(ProbeId(2))));
-    tell(&mut breakers, &keys[0], "here", AgentReport::Succeeded { began: at(12) }, None, at(13));
+    report(&mut breakers, &keys[0], "here", AgentReport::Succeeded { began: at(12) }, None, at(13));
     assert!(breakers.iter().all(|(_, breaker)| breaker.state() == State::Closed));
     // A stranger's probe is nobody else's to give back.
-    tell(&mut breakers, &keys[0], "here", failed(hook(Failure::Quota)), None, at(20));
+    report(&mut breakers, &keys[0], "here", failed(hook(Failure::Quota)), None, at(20));
     let probe = breakers.choose(&keys, "there", &[], at(21)).unwrap().probe;
     assert_eq!(probe, Probes::new(Some(ProbeId(4)), None));
-    tell(&mut breakers, &keys[0], "here", AgentReport::Nothing, Probes::new(None, Some(ProbeId(4))), at(21));
+    report(
+        &mut breakers,
+        &keys[0],
+        "here",
+        AgentReport::Nothing,
+        Probes::new(None, Some(ProbeId(4))),
+        at(21),
+    );
     assert!(breakers.choose(&keys, "there", &[], at(22)).is_err());
 }
 

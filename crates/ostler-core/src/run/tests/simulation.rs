@@ -104,15 +104,15 @@ impl World {
             | Action::RunChecks { act }
             | Action::AskHelper { act, .. } => *act,
             Action::TripBreaker { provider, evidence, until, probe } => {
-                self.tell(provider, AgentReport::Failed { evidence: *evidence, until: *until }, *probe);
+                self.report(provider, AgentReport::Failed { evidence: *evidence, until: *until }, *probe);
                 return Vec::new();
             }
             Action::CloseBreaker { provider, began } => {
-                self.tell(provider, AgentReport::Succeeded { began: *began }, None);
+                self.report(provider, AgentReport::Succeeded { began: *began }, None);
                 return Vec::new();
             }
             Action::ReleaseProbe { provider, probe } => {
-                self.tell(provider, AgentReport::Nothing, Some(*probe));
+                self.report(provider, AgentReport::Nothing, Some(*probe));
                 return Vec::new();
             }
             Action::StopAgent { agent } => {
@@ -132,7 +132,7 @@ impl World {
         events
     }
 
-    fn tell(&mut self, provider: &str, news: AgentReport, probes: Option<Probes>) {
+    fn report(&mut self, provider: &str, news: AgentReport, probes: Option<Probes>) {
         let now = self.now;
         for side in Side::BOTH {
             let key = Key::of(provider).on(side, HOST);

@@ -14,7 +14,7 @@ use ostler_core::detector::{ProcessSample, Settings};
 use ostler_core::message::MessageState;
 use ostler_core::{Now, Proof, Steady, Wall, typing};
 use ostler_screen::SafeText;
-use ostler_testkit::stand_in::Record;
+use ostler_testkit::stand_in::{PRESET, Record};
 
 use super::agent::Agent;
 use super::holder::Holder;
@@ -159,46 +159,13 @@ pub(super) struct World {
     pub(super) keys_typed: Vec<(u64, String)>,
 }
 
-const PRESET: &str = r#"
-title = "Stand-in"
-[run]
-command = "stand-in-agent"
-[input]
-interrupt = ["escape"]
-clear = ["ctrl-u"]
-while_working = "queue"
-paste_placeholder = '\[Pasted text #\d+( \+(?P<lines>\d+) lines)?\]'
-[composer]
-row = '^│ > '
-above = '^╭─{10,}'
-below = '^╰─{10,}'
-has_cursor = true
-[rules.composer]
-state = "idle"
-when = { composer = true }
-[rules.busy]
-state = "working"
-when = { in = "above 30", row = '^[^│>● ].*Working… \(\d+s' }
-[rules.permission]
-state = "blocked"
-kind = "permission"
-when = { in = "dialog", row = 'Do you want to proceed' }
-answer = { accept = 'Yes$', decline = 'No$', selected = '^ ❯ ' }
-[rules.question]
-state = "blocked"
-kind = "question"
-when = { in = "dialog", row = 'Enter to select · Esc to cancel' }
-[rules.theme]
-state = "blocked"
-kind = "dialog"
-when = { in = "dialog", row = 'Choose the text style' }
-answer = { accept = 'Light mode', decline = 'Dark mode', selected = '^ ❯ ' }
-[rules.trust-folder]
-state = "blocked"
-kind = "trust"
-when = { in = "dialog", row = 'Is this a project you created' }
-answer = { accept = 'Yes, I trust this folder', decline = 'No, exit', selected = '^ ❯ ', grants = "folder" }
-"#;
+/// How its permission dialogs are answered.
+const ANSWER: &str = r"
+[rules.permission.answer]
+accept = 'Yes$'
+decline = 'No$'
+selected = '^ ❯ '
+";
 const HOOKS: &str = r#"
 [hooks]
 file = "hooks.json"
@@ -213,7 +180,7 @@ fn profile(hooks: bool, policy: ostler_core::dialog::Policy) -> AgentProfile {
     let known = KNOWN.get_or_init(|| {
         ["", HOOKS].map(|hooks| {
             let (agent, file) = ("standin".into(), "standin.toml".into());
-            let registry = Registry::new(&[Layer { agent, file, text: format!("{PRESET}{hooks}") }]);
+            let registry = Registry::new(&[Layer { agent, file, text: format!("{PRESET}{ANSWER}{hooks}") }]);
             assert_eq!(registry.problems(), []);
             let agent: Arc<Preset> = registry.get("standin").unwrap().clone();
             AgentProfile {
@@ -375,7 +342,7 @@ impl World {
                     return self.schedule(self.now + 300, Happening::Keys(at));
                 }
                 let (then, keys) = self.plan.keys[at].clone();
-                self.tell(format!("a person types {keys:?}"));
+                self.narrate(format!("a person types {keys:?}"));
                 self.hand(Event::Command(Command::Keys(keys.into_bytes())));
                 if let Some((next, _)) = self.plan.keys.get(at + 1) {
                     self.schedule(self.now + next - then, Happening::Keys(at + 1));
@@ -384,7 +351,7 @@ impl World {
             Happening::Person => self.person(),
             Happening::Break => self.break_connection(),
             Happening::Jump(by) => {
-                self.tell(format!("the clock is set by {by} ms"));
+                self.narrate(format!("the clock is set by {by} ms"));
                 self.wall_offset += by;
             }
             Happening::Heal => self.heal(),
@@ -443,7 +410,7 @@ impl World {
     }
 
     fn heal(&mut self) {
-        self.tell("everything heals");
+        self.narrate("everything heals");
         self.healed = true;
         self.agent.heal();
         self.schedule_agent();
@@ -475,7 +442,7 @@ impl World {
         }
     }
 
-    fn tell(&mut self, text: impl AsRef<str>) {
+    fn narrate(&mut self, text: impl AsRef<str>) {
         self.tale.push(format!("{:>7}  {}", self.now, text.as_ref()));
     }
 

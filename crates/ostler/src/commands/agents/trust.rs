@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use ostler_daemon::presets;
 use ostler_screen::SafeText;
 
-use super::tell;
+use super::print_note;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
@@ -24,7 +24,7 @@ pub(super) fn run(dir: &Path, json: bool) -> Result<ExitCode, CommandError> {
         return Err(CommandError::new(Kind::Failed, message).hint("go to the project, or give its directory"));
     }
     for problem in presets::load(&home, &dir).registry.problems() {
-        tell(&problem.to_string());
+        print_note(&problem.to_string());
     }
     if json {
         output::json(&files)?;

@@ -67,16 +67,20 @@ pub(super) fn follow(
     Ok(ended)
 }
 
-fn watch(run: &RunInfo, interrupted: &AtomicBool, tell: impl Fn(&str)) -> Result<RunInfo, CommandError> {
+fn watch(
+    run: &RunInfo,
+    interrupted: &AtomicBool,
+    print_note: impl Fn(&str),
+) -> Result<RunInfo, CommandError> {
     let mut last = run.clone();
     let mut told = PrintedSoFar::default();
-    told.news(&last, &tell);
+    told.news(&last, &print_note);
     while !last.is_over() && !interrupted.load(Ordering::Relaxed) {
         let request = Request::RunStatus { id: run.id.clone(), after: Some(last.version) };
         match client::call_with(&request, None, Some(GLANCE)) {
             Ok(Response::Run(now)) => {
                 last = *now;
-                told.news(&last, &tell);
+                told.news(&last, &print_note);
             }
             Ok(_) => return Err(crate::commands::unexpected()),
             Err(error) if error.kind == Kind::TimedOut => {}
@@ -98,22 +102,22 @@ struct PrintedSoFar {
 }
 
 impl PrintedSoFar {
-    fn news(&mut self, run: &RunInfo, tell: &impl Fn(&str)) {
+    fn news(&mut self, run: &RunInfo, print_note: &impl Fn(&str)) {
         let lines = progress::lines(run);
         for line in lines.iter().skip(self.lines) {
-            tell(line);
+            print_note(line);
         }
         self.lines = lines.len();
         match (&run.trouble, self.trouble) {
-            (Some(trouble), false) => tell(&format!("  the shared store does not answer: {trouble}")),
-            (None, true) => tell("  the shared store answers again"),
+            (Some(trouble), false) => print_note(&format!("  the shared store does not answer: {trouble}")),
+            (None, true) => print_note("  the shared store answers again"),
             _ => {}
         }
         self.trouble = run.trouble.is_some();
         if self.state != run.state && !run.is_over() {
             self.state.clone_from(&run.state);
             if !FLEETING.contains(&run.state.as_str()) {
-                tell(&format!("  {}", run.summary));
+                print_note(&format!("  {}", run.summary));
             }
         }
     }

@@ -6,7 +6,7 @@ use ostler_core::run::{HelperAnswer, HelperRecord};
 use ostler_protocol::RunInfo;
 
 /// Adds what helpers found, and who they are.
-pub(super) fn tell(run: &RunInfo, text: &mut String) {
+pub(super) fn add_findings(run: &RunInfo, text: &mut String) {
     match &run.helper {
         Some(HelperRecord::Failed { reason }) => {
             let _ = writeln!(text, "  the helper could not help: {reason}");

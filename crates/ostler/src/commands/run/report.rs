@@ -89,7 +89,7 @@ pub(super) fn report(run: &RunInfo) -> String {
             said(turn, &mut text);
         }
     }
-    helping::tell(run, &mut text);
+    helping::add_findings(run, &mut text);
     let Changes { created, modified, deleted, more } = &run.files;
     for (word, files) in [("created", created), ("modified", modified), ("deleted", deleted)] {
         if !files.is_empty() {

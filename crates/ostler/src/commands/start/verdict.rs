@@ -56,14 +56,14 @@ fn ended(session: &SessionInfo, asked_nothing: bool) -> Result<ExitCode, Command
     let logs = format!("ostler logs {name} shows what it said");
     // It did what it was asked to by its arguments, such as to tell its version; there is nothing to send to.
     if asked_nothing && session.exit.as_ref().is_some_and(|exit| exit.status == Some(0)) {
-        agents::tell(&format!("{name} ended at once: {because}; {logs}"));
+        agents::print_note(&format!("{name} ended at once: {because}; {logs}"));
         return Ok(ExitCode::SUCCESS);
     }
     let message = format!("{name} ended at once: {because}{}", send::screen_end(name));
     // An agent should be there to be sent to. What any other program is for, and how fast it should end, is its own
     // business: an exit code would depend on a race.
     if asked_nothing && session.preset.is_none() {
-        message.lines().for_each(agents::tell);
+        message.lines().for_each(agents::print_note);
         return Ok(ExitCode::SUCCESS);
     }
     Err(CommandError::new(Kind::Failed, message).hint(logs))
@@ -83,10 +83,10 @@ fn standing(session: &SessionInfo, awaited: bool) -> Result<ExitCode, CommandErr
                 return Err(error.hint(format!("{attach}; what is sent to it waits meanwhile")));
             }
             for line in format!("{message}: {attach}{}", shown()).lines() {
-                agents::tell(line);
+                agents::print_note(line);
             }
         }
-        _ if is_unrecognised(session) => agents::tell(&format!(
+        _ if is_unrecognised(session) => agents::print_note(&format!(
             "nothing on the screen of {name} is known, so nobody can tell whether it is ready: ostler screen {name}"
         )),
         State::Starting | State::Blocked if awaited => {

@@ -20,7 +20,7 @@ impl World {
         self.daemon += 1;
         self.effects = 0;
         self.over = false;
-        self.tell(if recovered { "a daemon takes over" } else { "a daemon starts the agent" });
+        self.narrate(if recovered { "a daemon takes over" } else { "a daemon starts the agent" });
         let screen = self.saved_screen.as_ref().map(|(bytes, offset)| {
             let mut screen = Screen::new(Size::clamped(SIZE.0, SIZE.1), 0);
             drop(screen.feed(bytes));
@@ -61,7 +61,7 @@ impl World {
     }
 
     pub(super) fn kill(&mut self) {
-        self.tell("the daemon is killed");
+        self.narrate("the daemon is killed");
         self.killed_at = self.now;
         // What anybody was told is in the record.
         for told in self.told.iter().filter(|told| told.state == MessageState::Delivered) {
@@ -100,7 +100,7 @@ impl World {
         }
         let Some(session) = &self.session else { return };
         if session.is_over() && self.store.ending.is_some() {
-            self.tell("the session is over: nobody listens for it any more");
+            self.narrate("the session is over: nobody listens for it any more");
             self.over = true;
             return;
         }
@@ -213,7 +213,7 @@ impl World {
                 }
                 other => format!("records {other:?}"),
             };
-            self.tell(text);
+            self.narrate(text);
         }
         if self.sabotage == Some(Sabotage::CommitsAreLate) {
             // What was promised before is made now; what is promised now, next time.
@@ -248,7 +248,7 @@ impl World {
             Request::Input { lane, seq, bytes } => {
                 if lane == Lane::Message {
                     let what = String::from_utf8_lossy(&bytes).into_owned();
-                    self.tell(format!("types write {seq}: {}", what.escape_debug()));
+                    self.narrate(format!("types write {seq}: {}", what.escape_debug()));
                     self.check_target(seq);
                 }
                 let answer = self.type_input(lane, self.daemon, seq, &bytes);
@@ -317,7 +317,7 @@ impl World {
 
     pub(super) fn break_connection(&mut self) {
         if self.subscribed.is_some() {
-            self.tell("the connection to the holder breaks");
+            self.narrate("the connection to the holder breaks");
             // What is on its way in either direction is lost with it.
             let daemon = self.daemon;
             self.happenings.retain(|_, (of, happening)| {

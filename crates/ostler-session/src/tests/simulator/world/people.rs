@@ -63,7 +63,7 @@ impl World {
                 Some("trust" | "theme") => "\r",
                 _ => return,
             };
-            self.tell(format!("a person answers with {key:?}"));
+            self.narrate(format!("a person answers with {key:?}"));
             self.answered_at = Some(self.now);
             self.hand(Event::Command(Command::Keys(key.as_bytes().to_vec())));
         }
@@ -71,7 +71,7 @@ impl World {
         let idle = !self.agent.is_working() && self.agent.dialog().is_none();
         if self.healed && idle && self.now > last_keys + 12_000 && self.now % 20_000 < 500 {
             // Whatever is left in the composer is taken out, as a person would who comes back to it.
-            self.tell("a person clears the composer");
+            self.narrate("a person clears the composer");
             self.hand(Event::Command(Command::Keys(b"\x15".to_vec())));
         }
     }

@@ -68,21 +68,21 @@ impl World {
         for record in fresh {
             let report = match record {
                 Record::Submitted { text, .. } => {
-                    self.tell(format!("the agent takes {text:?}"));
+                    self.narrate(format!("the agent takes {text:?}"));
                     Some(("Prompt", text))
                 }
                 Record::Done { .. } | Record::Interrupted => Some(("Stop", String::new())),
                 Record::Answered { kind, choice } => {
-                    self.tell(format!("the {kind} dialog is answered with {choice:?}"));
+                    self.narrate(format!("the {kind} dialog is answered with {choice:?}"));
                     self.answered_by(kind, choice);
                     None
                 }
                 Record::Dialog { kind } => {
-                    self.tell(format!("a {kind} dialog opens"));
+                    self.narrate(format!("a {kind} dialog opens"));
                     None
                 }
                 Record::Exit { code, .. } => {
-                    self.tell(format!("the agent ends with {code}"));
+                    self.narrate(format!("the agent ends with {code}"));
                     None
                 }
                 _ => None,
