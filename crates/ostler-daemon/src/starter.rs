@@ -10,7 +10,7 @@ use ostler_agents::{Agent, Launch};
 use ostler_core::start_plan::Abilities;
 use ostler_core::{Wall, environment};
 use ostler_hold::{
-    DAEMON_MARK, DEFAULT_RING, LaunchError, Launched, Launcher, SESSION_MARK, SessionDir, Spec,
+    DAEMON_MARK, DEFAULT_RING, LaunchError, Launched, Launcher, SESSION_MARK, SessionDir, Spec, cgroup,
 };
 use ostler_protocol::{Code, ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_store::{Ending, Session, StoreError, StoreHandle};
@@ -334,6 +334,7 @@ impl Starter {
             // Only what we made: a client may have called its session anything.
             let dir = self.home.sessions().join(&id);
             if dir.parent() == Some(&self.home.sessions()) && dir.file_name().is_some() {
+                cgroup::remove(&SessionDir::new(&dir));
                 let _ = std::fs::remove_dir_all(dir);
             }
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ostler_hold::{SessionDir, cgroup};
 use ostler_protocol::{Problem, SessionInfo};
 use tokio::sync::oneshot;
 
@@ -53,7 +54,10 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
     // Where the holder was killed, what it looked after may still be there.
     sessions.survivors.end(&id, Duration::from_millis(u64::from(grace_ms))).await;
     let mut info = sessions.recorded_info(&id).await?;
-    if info.kind.as_deref() == Some("lost") {
+    let dir = SessionDir::new(&info.dir);
+    let has_group = dir.cgroup().exists();
+    cgroup::remove(&dir);
+    if info.kind.as_deref() == Some("lost") && !has_group {
         info.because.push(UNFOUND.into());
     }
     Ok(info)

@@ -1,10 +1,11 @@
-//! Processes of a session whose holder is gone, found by the mark that all of them inherit.
+//! Processes of a session whose holder is gone, found by the mark that all of them inherit, and by the control group
+//! that none of them leaves.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_hold::{Identity, SESSION_MARK, tree};
+use ostler_hold::{Identity, SESSION_MARK, cgroup, tree};
 use rustix::process::Signal;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -13,20 +14,24 @@ const RECHECK: Duration = Duration::from_millis(50);
 /// How long killed processes may take to go.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Processes that carry the mark of this session.
+/// Processes of this session.
 pub(crate) fn find(id: &str) -> Vec<Identity> {
     identities(look().get(id))
 }
 
-/// Process ids by the session that they carry the mark of.
+/// Process ids by the session that they are of.
 fn look() -> HashMap<String, Vec<u32>> {
     let mark = format!("{SESSION_MARK}=");
     let mut marked: HashMap<String, Vec<u32>> = HashMap::new();
     for pid in tree::process_ids().filter(|pid| *pid != std::process::id()) {
-        let Ok(environ) = std::fs::read(format!("/proc/{pid}/environ")) else { continue };
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let ids = environ.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(mark.as_bytes()));
+        let mut ids: Vec<String> = ids.map(|id| String::from_utf8_lossy(id).into_owned()).collect();
+        ids.extend(
+            cgroup::session_of(pid).filter(|id| !ids.contains(id) && !tree::is_foreign(pid, Some(id))),
+        );
         for id in ids {
-            marked.entry(String::from_utf8_lossy(id).into_owned()).or_default().push(pid);
+            marked.entry(id).or_default().push(pid);
         }
     }
     marked

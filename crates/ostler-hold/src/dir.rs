@@ -51,6 +51,11 @@ impl SessionDir {
         self.0.join("ring")
     }
 
+    /// The path of the session's control group, where it has one.
+    pub fn cgroup(&self) -> PathBuf {
+        self.0.join("cgroup")
+    }
+
     /// What the holder itself had to complain about.
     pub fn log(&self) -> PathBuf {
         self.0.join("holder.log")

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ostler_cast::Header;
 
+use crate::cgroup;
 use crate::dir::SessionDir;
 use crate::holder::Holder;
 use crate::identity::Identity;
@@ -15,6 +16,7 @@ use crate::ring::Ring;
 use crate::signals::Signals;
 use crate::spawn::{self, Pty};
 use crate::spec::Spec;
+use crate::tree::SESSION_MARK;
 
 /// Smallest ring: below it, output would be cut into too many pieces.
 const MIN_RING: usize = 16 * 1024;
@@ -29,7 +31,9 @@ pub fn main(dir: &SessionDir) -> ExitCode {
     match prepare(dir) {
         Ok(holder) => {
             announce(&format!("ready {}\n", holder.child));
-            match holder.run() {
+            let ran = holder.run();
+            cgroup::leave(dir);
+            match ran {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => complain(&error),
             }
@@ -55,6 +59,10 @@ fn prepare(dir: &SessionDir) -> io::Result<Holder> {
     listener.set_nonblocking(true)?;
     let identity = Identity::own().ok_or_else(|| io::Error::other("/proc is not readable"))?;
     dir.write_identity(&identity)?;
+    if let Some(session) = std::env::var_os(SESSION_MARK) {
+        // Most systems keep ordinary users from it; the mark in the environment finds nearly everything as well.
+        let _ = cgroup::enter(dir, &session.to_string_lossy());
+    }
     let pty = Pty::open(spec.cols, spec.rows)?;
     let child = spawn::start(&spec, &pty).map_err(|error| {
         io::Error::new(error.kind(), format!("cannot run {}: {error}", spec.program.display()))

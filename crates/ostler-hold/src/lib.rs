@@ -17,6 +17,7 @@
 //!
 //! This is the only crate with `unsafe` code: memory mapping, signals, and the moments between fork and exec.
 
+pub mod cgroup;
 mod client;
 mod codec;
 mod crc;

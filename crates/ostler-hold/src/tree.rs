@@ -14,7 +14,7 @@ pub const DAEMON_MARK: &str = "OSTLER_DAEMON";
 
 /// Whether a process belongs to someone else although it descends from a session: a daemon that was started from
 /// within, or a process of another session that such a daemon started.
-fn is_foreign(pid: u32, session: Option<&str>) -> bool {
+pub fn is_foreign(pid: u32, session: Option<&str>) -> bool {
     let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else { return false };
     environ.split(|byte| *byte == 0).any(|entry| match entry.split(|byte| *byte == b'=').next() {
         Some(name) if name == DAEMON_MARK.as_bytes() => true,

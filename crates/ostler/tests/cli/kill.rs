@@ -200,6 +200,23 @@ fn what_survives_a_killed_holder_is_named_and_can_be_ended() {
     assert!(!is_running(program));
 }
 
+#[test]
+fn what_hid_from_its_session_is_found_by_its_group_or_said_to_be_unfound() {
+    let home = TestHome::new();
+    let session = home.start_sh("a", "env -i setsid sh -c 'echo hidden $$; exec sleep 600' & read x");
+    home.await_screen("a", "hidden ");
+    let hidden: u32 = home.screen("a").trim().trim_start_matches("hidden ").parse().unwrap();
+    let grouped = ostler_hold::SessionDir::new(session["dir"].as_str().unwrap()).cgroup().exists();
+    kill(ostler_hold_pid(&session));
+    home.ok(["wait", "a", "exited", "--timeout", "5"]);
+    let stopped = home.json(["stop", "a", "--grace", "0.2", "--json"]);
+    let unfound = stopped["because"].to_string().contains("a mark in their environment alone");
+    assert_eq!((is_running(hidden), unfound), (!grouped, !grouped), "{stopped}");
+    if is_running(hidden) {
+        kill(hidden);
+    }
+}
+
 fn ostler_hold_pid(session: &serde_json::Value) -> u32 {
     let dir = ostler_hold::SessionDir::new(session["dir"].as_str().unwrap());
     dir.read_identity().unwrap().pid
