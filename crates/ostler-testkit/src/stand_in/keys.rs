@@ -6,7 +6,7 @@ use super::app::{App, Block, Phase};
 use super::decode::Key;
 use super::event::Ending;
 use super::menu::{Menu, MenuKind};
-use super::options::StatusMode;
+use super::options::{Refusal, StatusMode};
 use super::record::Record;
 use super::reply::{Reply, ReplyKind};
 use super::turn::{Outcome, Turn};
@@ -83,6 +83,9 @@ impl App {
                 self.last_text = Some(self.now);
                 let kept = self.options.input.cut_pastes.unwrap_or(usize::MAX);
                 text.truncate(text.floor_char_boundary(kept));
+                if let Some(damage) = self.options.input.damage {
+                    text = damage.apply(&text);
+                }
                 match self.options.input.collapse_pastes {
                     Some(limit) if text.len() > limit => self.composer.push_collapsed(text, due),
                     _ => self.composer.push(&text, due),
@@ -116,7 +119,13 @@ impl App {
             (Some(ghost), true) => ghost.clone(),
             (None, true) => return,
         };
-        if !text.trim().is_empty() {
+        if let Some(how) = self.options.input.refuse_commands.filter(|_| text.starts_with('/')) {
+            let name = text.split_whitespace().next().unwrap_or_default();
+            self.transcript.push(Block::Note(format!("Unknown command: {name}")));
+            if how == Refusal::Keep {
+                self.composer.push(&text, Duration::ZERO);
+            }
+        } else if !text.trim().is_empty() {
             self.submit(text);
         }
     }

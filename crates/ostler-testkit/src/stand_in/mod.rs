@@ -67,7 +67,7 @@ pub use app::App;
 pub use decode::{Decoder, Key};
 pub use event::{Effect, Ending, Event};
 pub use frame::{Frame, Row, Size, Style};
-pub use options::{Input, Look, Mode, Options, Output, Process, Startup, StatusMode};
+pub use options::{Damage, Input, Look, Mode, Options, Output, Process, Refusal, Startup, StatusMode};
 pub use painter::Painter;
 pub use playbook::Playbook;
 pub use record::Record;

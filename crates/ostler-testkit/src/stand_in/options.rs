@@ -56,6 +56,43 @@ pub enum Mode {
     Sink,
 }
 
+/// What becomes of a paste that is damaged.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Damage {
+    /// Its signs are lost.
+    Signs,
+    /// Its line breaks become blanks.
+    Breaks,
+    /// What opens is closed at once, as editors do.
+    Pairs,
+    /// Its first thirty characters are lost, if it has more.
+    Head,
+}
+
+/// What becomes of a command that is refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Refusal {
+    /// The composer is emptied.
+    Empty,
+    /// It stays there.
+    Keep,
+}
+
+impl Damage {
+    /// What is left of a text.
+    pub fn apply(self, text: &str) -> String {
+        match self {
+            Self::Signs => text.chars().filter(|character| !character.is_ascii_punctuation()).collect(),
+            Self::Breaks => text.replace('\n', " "),
+            Self::Pairs => text.replace('(', "()").replace('[', "[]"),
+            Self::Head => match text.char_indices().nth(30) {
+                Some((at, _)) => text[at..].to_owned(),
+                None => text.to_owned(),
+            },
+        }
+    }
+}
+
 /// When to report OSC 7501 program status.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum StatusMode {
@@ -140,6 +177,12 @@ pub struct Input {
     /// Keep only the beginning of a paste
     #[arg(long, value_name = "BYTES")]
     pub cut_pastes: Option<usize>,
+    /// Damage every paste
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub damage: Option<Damage>,
+    /// Refuse commands, and empty the composer or keep them in it
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub refuse_commands: Option<Refusal>,
     /// Take an Enter this soon after text for a newline
     #[arg(long, value_name = "MS", value_parser = millis, default_value = "0")]
     pub paste_burst: Duration,
