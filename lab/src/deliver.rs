@@ -8,8 +8,8 @@
 //!
 //! A trial has parts ([`Part`]), each in a world of its own ([`crate::namespace`]): many messages one after the other,
 //! messages right after a start, messages to an agent at work, messages while a dialog is open, messages that are to be
-//! confirmed, starts with something to know ([`context`]), starts that ask something first ([`starts`]), agents
-//! that are killed and resumed ([`resume`]), messages whose daemon is killed ([`kills`]), and a race against pasting with
+//! confirmed, starts with something to know ([`context`]), starts that ask something first ([`starts`]), commands
+//! that the agent does not know ([`refused`]), agents that are killed and resumed ([`resume`]), messages whose daemon is killed ([`kills`]), and a race against pasting with
 //! tmux and into a [`bare`] terminal ([`race`]).
 
 pub mod bare;
@@ -19,6 +19,7 @@ pub mod kept;
 pub mod kills;
 pub mod message;
 pub mod race;
+pub mod refused;
 pub mod resume;
 pub mod run;
 pub mod session;

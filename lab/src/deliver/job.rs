@@ -26,6 +26,8 @@ pub enum Part {
     Context,
     /// Starts that ask something first.
     Starts,
+    /// Commands that the agent does not know, each before a message.
+    Refused,
     /// Agents that are killed, and resumed with their conversation.
     Resume,
     /// Messages whose daemon is killed at any moment.
@@ -36,11 +38,7 @@ pub enum Part {
 
 impl Part {
     /// The parts that are played unless others are asked for.
-    pub const USUAL: [Self; 7] =
-        [Self::Messages, Self::Cold, Self::Busy, Self::Dialog, Self::Ack, Self::Context, Self::Starts];
-
-    /// Every part.
-    pub const ALL: [Self; 10] = [
+    pub const USUAL: [Self; 8] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -48,6 +46,19 @@ impl Part {
         Self::Ack,
         Self::Context,
         Self::Starts,
+        Self::Refused,
+    ];
+
+    /// Every part.
+    pub const ALL: [Self; 11] = [
+        Self::Messages,
+        Self::Cold,
+        Self::Busy,
+        Self::Dialog,
+        Self::Ack,
+        Self::Context,
+        Self::Starts,
+        Self::Refused,
         Self::Resume,
         Self::Kills,
         Self::Race,
@@ -63,6 +74,7 @@ impl Part {
             Self::Ack => "ack",
             Self::Context => "context",
             Self::Starts => "starts",
+            Self::Refused => "refused",
             Self::Resume => "resume",
             Self::Kills => "kills",
             Self::Race => "race",
@@ -124,6 +136,7 @@ impl Job {
             Part::Kills => kills * 10,
             Part::Starts => self.agent.starts.len() * 20,
             Part::Busy | Part::Dialog | Part::Ack | Part::Context | Part::Resume | Part::Race => rounds * 20,
+            Part::Refused => rounds * 10,
         }
     }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::job::{Effort, Job, OUTCOME, Outcome, Part};
+use super::refused;
 use crate::agent::AgentFile;
 use crate::install;
 use crate::namespace::{self, World};
@@ -97,7 +98,8 @@ fn queue(request: &Request, tell_missing: &dyn Fn(&str)) -> Result<Vec<(Job, Pat
             for &part in &request.parts {
                 let agent = file.resolve_delivery(&version, part.scene())?;
                 let asks_nothing = part == Part::Starts && agent.starts.is_empty();
-                if asks_nothing || agent.skip.contains_key(&part.scene()) {
+                let refuses_nothing = part == Part::Refused && !agent.commands.contains_key(refused::COMMAND);
+                if asks_nothing || refuses_nothing || agent.skip.contains_key(&part.scene()) {
                     continue;
                 }
                 let (name, version, effort) = (name.clone(), version.clone(), request.effort.clone());

@@ -48,7 +48,14 @@ pub fn send_with_request(driver: &Driver, message: &Message, timeout: u32) -> Re
     Ok(Sent { asked: true, acknowledged, ..taken(sent)? })
 }
 
-fn send_with(driver: &Driver, message: &Message, timeout: u32, timed: bool, more: &[&str]) -> Result<Sent> {
+/// Sends a message with more to say to `ostler send`.
+pub fn send_with(
+    driver: &Driver,
+    message: &Message,
+    timeout: u32,
+    timed: bool,
+    more: &[&str],
+) -> Result<Sent> {
     let mut command = driver.command(&["send", driver.name(), "-", "--id", &message.id, "--json"]);
     command.args(more).args(["--timeout", &timeout.to_string()]);
     let at = driver.now();
