@@ -34,6 +34,7 @@ pub mod speech;
 pub mod terms;
 pub mod transcript;
 pub mod version;
+mod wording;
 
 pub use headless::HeadlessCall;
 pub use launch::Launch;
@@ -50,3 +51,4 @@ pub use replay::{Change, replay};
 pub use rule::{Answer, Condition, RuleSpec};
 pub use rulebook::{RuleBook, RuleError};
 pub use sight::{Body, Placeholder, Prompt};
+pub use wording::Likeness;

@@ -203,6 +203,8 @@ pub struct Input {
     /// What is typed behind a text whose last word begins with this character, which opens a menu of completions:
     /// Enter would choose from it.
     pub closing: BTreeMap<char, String>,
+    /// What a row says that refuses a command; the command's name stands in that row, too.
+    pub refused: Option<String>,
     /// Programs to which keys are commands, such as editors and pagers. Where no composer is known, nothing is typed while
     /// one of them has the terminal.
     pub key_driven: Vec<String>,
@@ -220,6 +222,7 @@ impl Default for Input {
             while_working: None,
             literal: BTreeMap::new(),
             closing: BTreeMap::new(),
+            refused: None,
             key_driven: Vec::new(),
         }
     }

@@ -53,6 +53,8 @@ pub struct RuleBook {
     speech: Option<Speech>,
     /// What the agent says with its status when only its own background work goes on.
     watching: Option<Regex>,
+    /// What a row says that refuses a command.
+    refused: Option<Regex>,
 }
 
 #[derive(Debug)]
@@ -149,7 +151,9 @@ impl RuleBook {
         let speech = speech(&preset.conversation)?;
         let watching = preset.status.watching.as_deref();
         let watching = watching.map(|source| single("status.watching", source)).transpose()?;
-        Ok(Self { set, patterns, rules, telling, hints, composer, speech, watching })
+        let refused = preset.input.refused.as_deref();
+        let refused = refused.map(|source| single("input.refused", source)).transpose()?;
+        Ok(Self { set, patterns, rules, telling, hints, composer, speech, watching, refused })
     }
 
     /// How prompts and replies look on the agent's screen, where that is known.
@@ -160,6 +164,16 @@ impl RuleBook {
     /// Whether the agent says, with its status, that only its own background work goes on.
     pub(crate) fn is_background_work(&self, message: &str) -> bool {
         self.watching.as_ref().is_some_and(|watching| watching.is_match(message))
+    }
+
+    /// Whether it is known what the agent says to a command that it does not know.
+    pub fn knows_refusals(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// Whether a row refuses the command of this name.
+    pub fn refuses(&self, row: &str, command: &str) -> bool {
+        row.contains(command) && self.refused.as_ref().is_some_and(|refused| refused.is_match(row))
     }
 
     /// Whether the agent's composer can be recognised.

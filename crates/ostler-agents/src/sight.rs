@@ -1,9 +1,10 @@
 //! What a screen shows of a text that was typed.
 //!
 //! Agents wrap text, indent it, compose its accents, replace its tabs, and draw frames around it. What they do not
-//! change is its letters and digits, so these are compared. Not all of them: of scripts whose letters join, programs
-//! and terminals differ on how wide a text is, and one letter is drawn over another. Such letters, and signs, count
-//! only in a text that has no others, and then most of them have to be there.
+//! change is its letters and digits, so a text is known by these; and the signs of ASCII and its line breaks, so these
+//! say whether it is whole. Of scripts whose letters join, programs and terminals differ on how wide a text is, and one
+//! letter is drawn over another. Such letters, and other signs, count only in a text that has nothing else, and then most
+//! of them have to be there.
 
 use ostler_core::delivery::ComposerView;
 use ostler_screen::Screen;
@@ -12,6 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::reader::is_frame;
 use crate::rulebook::MAX_PROGRAM;
+use crate::wording::{Likeness, ShownRow, Wording, is_visible};
 use crate::{Composer, RuleBook};
 
 /// Letters of a text that are looked for where it cannot be seen whole.
@@ -28,8 +30,12 @@ const TALL: usize = 5;
 pub struct Body {
     /// Its letters and digits.
     letters: String,
-    /// Everything that can be seen of it, if it has no letters.
-    marks: String,
+    /// Everything that can be seen of it.
+    wording: Wording,
+    /// What of it every program draws as it is: letters that it measures alike, and the signs of ASCII.
+    drawn: Wording,
+    /// It has characters that frames are made of, which some draw with signs.
+    framed: bool,
     /// What is looked for on a screen.
     essence: Essence,
     characters: usize,
@@ -156,9 +162,12 @@ impl Prompt {
 impl Body {
     /// The text to look for.
     pub fn new(text: &str) -> Self {
+        let framed = text.contains(is_frame);
         Self {
             letters: letters(text),
-            marks: marks(text),
+            wording: Wording::visible(text),
+            drawn: Wording::new(text, |character| is_drawn(character, framed)),
+            framed,
             essence: Essence::new(text),
             characters: text.chars().count(),
             bytes: text.len(),
@@ -184,7 +193,7 @@ impl Body {
         composer: &Composer,
         placeholder: Option<&Placeholder>,
     ) -> Option<String> {
-        let shown = self.composer_text(screen, book, composer, true);
+        let shown = text_of(&self.composer_rows(screen, book, composer, true));
         let found = placeholder.and_then(|Placeholder(pattern)| pattern.find(&shown));
         found.map(|found| found.as_str().to_owned())
     }
@@ -197,7 +206,7 @@ impl Body {
     /// Whether this is the text that an agent says it took: its own words before and behind do not count.
     pub fn is_in(&self, told: &str) -> bool {
         if self.letters.is_empty() {
-            marks(told).contains(&self.marks)
+            marks(told).contains(self.wording.as_str())
         } else {
             letters(told).contains(&self.letters)
         }
@@ -206,15 +215,20 @@ impl Body {
     /// Whether an agent that took this text would say so in these words, and no others.
     pub fn is(&self, told: &str) -> bool {
         if self.letters.is_empty() {
-            !self.marks.is_empty() && marks(told) == self.marks
+            !self.wording.as_str().is_empty() && marks(told) == self.wording.as_str()
         } else {
             letters(told) == self.letters
         }
     }
 
+    /// How the prompt that an agent says it took compares with this text.
+    pub fn compare(&self, told: &str) -> Likeness {
+        self.wording.compare(&self.letters, told, &letters(told))
+    }
+
     /// Whether another text reads the same.
     pub fn reads_like(&self, other: &Self) -> bool {
-        if self.letters.is_empty() { self.marks == other.marks } else { self.letters == other.letters }
+        if self.letters.is_empty() { self.wording == other.wording } else { self.letters == other.letters }
     }
 
     /// What the composer shows of it; `earlier` are texts that may have been put back.
@@ -229,11 +243,16 @@ impl Body {
         if !composer.draft {
             return ComposerView::Empty;
         }
-        let shown = self.composer_text(screen, book, composer, true);
+        let rows = self.composer_rows(screen, book, composer, true);
         // A text may look like what an empty composer says.
-        if self.essence.is(&shown) || self.essence.is(&self.composer_text(screen, book, composer, false)) {
-            return ComposerView::Ours;
+        let every = self.composer_rows(screen, book, composer, false);
+        let mut letters_stand =
+            [&rows, &every].into_iter().filter(|rows| self.essence.is(&text_of(rows))).peekable();
+        if letters_stand.peek().is_some() {
+            let whole = letters_stand.any(|rows| self.has_signs(rows, true));
+            return if whole { ComposerView::Ours } else { ComposerView::Garbled };
         }
+        let shown = text_of(&rows);
         if let Some(Placeholder(pattern)) = placeholder
             && let Some(found) = pattern.captures(&shown)
         {
@@ -253,7 +272,8 @@ impl Body {
         }
         if whole.ends_with(&seen) && composer.rows.len() >= TALL {
             // The beginning has left the composer at its top.
-            return ComposerView::Ours;
+            let signs = self.has_signs(&rows, false);
+            return if signs { ComposerView::Ours } else { ComposerView::Garbled };
         }
         if earlier.iter().any(|earlier| earlier.essence.is(&shown) || earlier.essence.has_part(&shown)) {
             return ComposerView::Earlier;
@@ -277,7 +297,27 @@ impl Body {
         let whole = self.essence.as_str();
         let skip = whole.chars().count().saturating_sub(GLIMPSE);
         let tail: String = whole.chars().skip(skip).collect();
-        if seen.ends_with(&tail) { ComposerView::Ours } else { ComposerView::Hidden }
+        match seen.ends_with(&tail) {
+            true if self.ends_at_cursor(screen) => ComposerView::Ours,
+            true => ComposerView::Garbled,
+            false => ComposerView::Hidden,
+        }
+    }
+
+    /// Whether the row of the cursor has the signs that the text ends with, as far as they belong there.
+    fn ends_at_cursor(&self, screen: &Screen) -> bool {
+        let Essence::Plain(_) = self.essence else { return true };
+        let mut row = String::new();
+        screen.read_row(screen.cursor().row, &mut row);
+        let row: String = row.nfc().filter(|character| is_drawn(*character, self.framed)).collect();
+        let last = self.drawn.last_line();
+        row.ends_with(last) || last.ends_with(&row)
+    }
+
+    /// Whether rows whose letters are those of this text have its signs and line breaks, too.
+    fn has_signs(&self, rows: &[ShownRow], whole: bool) -> bool {
+        let plain = matches!(self.essence, Essence::Plain(_));
+        !plain || self.drawn.stands_in(rows, |character| is_drawn(character, self.framed), whole)
     }
 
     /// How often its beginning stands above a row.
@@ -299,24 +339,31 @@ impl Body {
         self.essence.of(&text)
     }
 
-    /// What stands in the composer, without what stands before it and without faint text; and, if so wished, without
-    /// rows that look as they do when nothing is written.
-    fn composer_text(&self, screen: &Screen, book: &RuleBook, composer: &Composer, solid: bool) -> String {
-        let mut shown = String::new();
+    /// What stands in the composer, without faint text; and, if so wished, without rows that look as they do when
+    /// nothing is written.
+    fn composer_rows(
+        &self,
+        screen: &Screen,
+        book: &RuleBook,
+        composer: &Composer,
+        solid: bool,
+    ) -> Vec<ShownRow> {
         let mut text = String::new();
         // Without a frame, every line of a text may stand behind the prompt.
         let repeats = composer.framed == composer.rows;
+        let mut rows = Vec::new();
         for row in composer.rows.clone() {
             screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
             if solid && book.is_empty_composer_row(&text) {
                 continue;
             }
             let begin = if row == composer.rows.start || repeats { book.prompt_end(&text) } else { 0 };
-            shown.push_str(&text[begin..]);
-            shown.push('\n');
+            let (prompt, written) = text.split_at(begin);
+            // Some show control characters by their names.
+            let text = if self.tabs { written.replace("^I", "\t") } else { written.to_owned() };
+            rows.push(ShownRow { prompt: prompt.to_owned(), text });
         }
-        // Some show control characters by their names.
-        if self.tabs { shown.replace("^I", "\t") } else { shown }
+        rows
     }
 
     /// Whether a mark that tells a size stands for this text.
@@ -346,14 +393,22 @@ fn begins_with(rows: &[String], text: &str) -> bool {
     false
 }
 
+fn text_of(rows: &[ShownRow]) -> String {
+    rows.iter().flat_map(|row| [row.text.as_str(), "\n"]).collect()
+}
+
+/// Whether every program draws a character as it is; in a text with frames, some draw those with signs.
+fn is_drawn(character: char, framed: bool) -> bool {
+    let drawn = character.is_ascii_punctuation() || (character.is_alphanumeric() && is_plain(character));
+    drawn && !(framed && matches!(character, '|' | '+' | '-' | '='))
+}
+
 fn letters(text: &str) -> String {
     text.nfc().filter(|character| character.is_alphanumeric()).collect()
 }
 
 fn marks(text: &str) -> String {
-    let invisible = |character: char| matches!(character, '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' | '\u{2060}' | '\u{feff}');
-    let blank = |character: char| character.is_whitespace() || invisible(character) || is_frame(character);
-    text.nfc().filter(|character| !blank(*character)).collect()
+    text.nfc().filter(|character| is_visible(*character)).collect()
 }
 
 #[cfg(test)]

@@ -40,6 +40,9 @@ use self::reading::Reading;
 use crate::start_plan::StartupRoute;
 use crate::{Proof, Steady};
 
+/// How often a text is typed that the composer shows with other signs.
+const GARBLED_ATTEMPTS: u32 = 2;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The agent has it from its start, or will ask for it; nothing is typed unless it turns out that it has not.
@@ -116,6 +119,10 @@ pub struct Delivery {
     unwatched: bool,
     /// The agent's composer was never seen: the text is typed without.
     blind: bool,
+    /// The composer showed other signs or line breaks than the text has.
+    garbled: bool,
+    /// The agent has refused the command.
+    refused: bool,
     /// When somebody else was last waited for: a dialog, or a person.
     held_up: Steady,
     /// When its text was last seen in the composer behind its Enter.
@@ -141,6 +148,8 @@ impl Delivery {
             command: false,
             unwatched: false,
             blind: false,
+            garbled: false,
+            refused: false,
             held_up: Steady(0),
             stood: Steady(0),
             reading: Reading::default(),
@@ -378,7 +387,14 @@ impl Delivery {
 
     /// It is proven that nothing of the text is there.
     fn missing(&mut self, now: Steady) -> Vec<Action> {
+        if self.refused {
+            return self.fail(FailReason::NotACommand);
+        }
         self.proof = Proof::Queued;
+        // What comes out wrong twice does so always.
+        if self.garbled && self.attempts >= GARBLED_ATTEMPTS.min(self.policy.max_attempts) {
+            return self.fail(FailReason::Garbled);
+        }
         if self.attempts >= self.policy.max_attempts {
             return self.fail(FailReason::NotTaken);
         }

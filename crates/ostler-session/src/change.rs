@@ -73,6 +73,15 @@ pub enum Change {
         /// What that is concluded from.
         evidence: String,
     },
+    /// The agent took a different text, also if more was thought to be proven.
+    Differed {
+        /// The message.
+        id: String,
+        /// Who says so.
+        evidence: String,
+        /// The reason, for people.
+        failure: String,
+    },
     /// Nothing of a message's text is where it was typed.
     Missed {
         /// The message.

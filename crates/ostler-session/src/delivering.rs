@@ -1,5 +1,7 @@
 //! Prompts on their way into the agent: what is seen and heard goes to their deliveries, and what those say is done.
 
+use std::fmt::Write as _;
+
 use ostler_agents::{Body, Reader};
 use ostler_core::delivery::{Action, Delivery, Event, FailReason, ProofEvidence, Write};
 use ostler_core::detector;
@@ -153,6 +155,10 @@ impl Session {
                     }
                 }
                 let evidence = self.evidence(order, because);
+                if matches!(because, ProofEvidence::WentToWork | ProofEvidence::Echoed) {
+                    // Its hook was waited for, where one tells prompts, and said nothing.
+                    self.outbox.tells_prompts = false;
+                }
                 let begins = proof == Proof::Submitted && self.is_on_command_line(order);
                 self.prove(order, proof, evidence);
                 // Nobody pressed Enter, from which the detector would know.
@@ -168,7 +174,11 @@ impl Session {
                 let uncertain = matches!(up, FailReason::Uncertain);
                 let state = if uncertain { MessageState::Uncertain } else { MessageState::Failed };
                 let refused = self.outbox.why_refused.take().filter(|_| up == FailReason::Refused);
-                let reason = refused.unwrap_or_else(|| up.as_str()).to_owned();
+                let mut reason = refused.unwrap_or_else(|| up.as_str()).to_owned();
+                let open = self.outbox.open.get(&order).filter(|_| up == FailReason::NotACommand);
+                if let Some(row) = open.and_then(|open| self.refusals(open, self.composer_top()).last()) {
+                    _ = write!(reason, ": {row:?}");
+                }
                 match up {
                     FailReason::Ended => {}
                     // Another way could give the agent twice what it has.

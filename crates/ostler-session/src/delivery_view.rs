@@ -90,12 +90,11 @@ impl Session {
         // Nothing was typed for this message yet: an equal one before it was put back, or is left from before.
         let of_before = match sight {
             ComposerView::Ours => is_repeated,
-            ComposerView::Part => self.outbox.is_left(&open.body),
+            ComposerView::Part | ComposerView::Garbled => self.outbox.is_left(&open.body),
             _ => false,
         };
         let is_earlier = of_before && open.delivery.attempts() == 0;
         let sight = if is_earlier { ComposerView::Earlier } else { sight };
-        let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
         let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
         let detector = self.observer.detector();
         let busy = matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && detector.shows_work();
@@ -103,12 +102,18 @@ impl Session {
         let overtyped = open.delivery.is_confirming()
             && open.entered.is_none_or(|entered| self.human.has_typed_since(entered));
         let before = if self.guards(Safeguard::OldEchoesDoNotCount) { open.echoes } else { 0 };
+        let above = composer.map_or(usize::from(screen.size().rows), |composer| composer.framed.start);
+        let repeats = typed && self.echoes(open, above) > before;
+        // What refuses a command repeats it.
+        let tells_refusals = self.tells_refusals(open);
         Some(View {
             situation,
             sight,
             at_work: busy || open.entered.is_some_and(began),
             repeated: is_repeated && self.guards(Safeguard::OldEchoesDoNotCount),
-            echoed: typed && open.body.echoes(screen, above) > before,
+            echoed: repeats && !tells_refusals,
+            refused: repeats && tells_refusals,
+            tells_refusals,
             tells_prompts: self.outbox.tells_prompts,
             touched: self.human.has_touched(),
             other_entered: open.entered.is_some_and(|entered| self.human.has_entered_since(entered))
@@ -119,6 +124,32 @@ impl Session {
             drawn: self.drawn(Safeguard::ReadIsNotDone),
             shape: composer.filter(|_| !overtyped).map(|composer| shape(screen, composer)),
             current: self.observer.is_current(),
+        })
+    }
+
+    /// Whether the agent would say that it does not know a command.
+    fn tells_refusals(&self, open: &Open) -> bool {
+        open.message.terms.command && self.profile.book.knows_refusals()
+    }
+
+    /// How often a message stands among what was said; or, of a command, how often it was refused.
+    pub(crate) fn echoes(&self, open: &Open, above: usize) -> usize {
+        if self.tells_refusals(open) {
+            return self.refusals(open, above).count();
+        }
+        open.body.echoes(&self.terminal.screen, above)
+    }
+
+    /// The rows that say that a command was refused.
+    pub(crate) fn refusals(&self, open: &Open, above: usize) -> impl Iterator<Item = String> {
+        // Some name it without its slash.
+        let name = open.plain.as_str().split_whitespace().next().unwrap_or_default();
+        let name = name.trim_start_matches('/').to_owned();
+        let above = u16::try_from(above).unwrap_or(u16::MAX).min(self.terminal.screen.size().rows);
+        (0..above).filter_map(move |row| {
+            let mut text = String::new();
+            self.terminal.screen.read_row(row, &mut text);
+            self.profile.book.refuses(&text, &name).then(|| text.trim().to_owned())
         })
     }
 
@@ -155,12 +186,21 @@ impl Session {
             ComposerView::Hidden if hidden.is_some_and(|safeguard| !self.guards(safeguard)) => {
                 ComposerView::Empty
             }
-            ComposerView::Foreign | ComposerView::Part | ComposerView::Earlier | ComposerView::Ours
+            ComposerView::Garbled if !self.guards(Safeguard::WordForWord) => ComposerView::Ours,
+            ComposerView::Foreign
+            | ComposerView::Part
+            | ComposerView::Garbled
+            | ComposerView::Earlier
+            | ComposerView::Ours
                 if waits && !self.guards(Safeguard::OnlyIntoAnEmptyComposer) =>
             {
                 ComposerView::Empty
             }
-            ComposerView::Empty | ComposerView::Part | ComposerView::Hidden | ComposerView::Foreign
+            ComposerView::Empty
+            | ComposerView::Part
+            | ComposerView::Garbled
+            | ComposerView::Hidden
+            | ComposerView::Foreign
                 if open.delivery.is_composing() && !self.guards(Safeguard::EnterOnlyWhileSeen) =>
             {
                 ComposerView::Ours

@@ -240,6 +240,8 @@ impl Session {
             self.give_context(&report.event, report.ticket);
         }
         if let Some(spec) = &self.profile.agent.preset.hooks {
+            // One hook runs, so the others will.
+            self.outbox.tells_prompts |= spec.tells_prompts();
             let decoded = decode(spec, &report.event, &report.payload);
             if decoded.transcript.is_some() || decoded.agent_session.is_some() {
                 let (path, session) = (decoded.transcript, decoded.agent_session);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
-use ostler_agents::{Body, Input, Placeholder, Prompt, speech};
+use ostler_agents::{Body, Input, Likeness, Placeholder, Prompt, speech};
 use ostler_core::delivery::{Delivery, HoldReason, Mode, Policy, Situation, Witness, Write};
 use ostler_core::message::{LastWrite, Message, MessageState};
 use ostler_core::queue::{self, Priority, Waiting};
@@ -216,7 +216,7 @@ pub(crate) struct Outbox {
     pub(crate) taken: bool,
     /// The agent's composer was seen, or may have been by an earlier daemon.
     pub(crate) composer_seen: bool,
-    /// The agent has told which prompt it took.
+    /// The agent's hooks run, and one tells which prompt it takes.
     pub(crate) tells_prompts: bool,
     /// The terminal is being looked at, for this message.
     pub(crate) inspecting: Option<u64>,
@@ -439,7 +439,8 @@ impl Outbox {
     ///
     /// Of equal messages the one is meant that was entered just now, else the oldest that was taken and not spoken of
     /// before. One that was given up, or has yet to be entered, is meant only if no other one can be. Agents may put words of their own
-    /// before and behind it; then the longest one is meant, for a short one may be a part of anything.
+    /// before and behind it; then the longest one is meant, for a short one may be a part of anything. Last, a text that
+    /// is much like the one that was entered just now is that one, damaged on its way.
     pub(crate) fn meant(&self, by: Witness, text: &str) -> Option<String> {
         let recent = self.recent.iter().filter(|recent| !recent.told.contains(&by));
         let recent = recent.map(|recent| (&recent.body, &recent.message));
@@ -466,7 +467,21 @@ impl Outbox {
             body.is_in(text) && (body.weight() >= DISTINCT || held == Some(message.seq))
         };
         let within = all.iter().filter(likely).rev().max_by_key(|(body, _)| body.weight());
-        within.map(|(_, message)| message.id.clone())
+        let damaged = || {
+            let open = held.and_then(|held| self.open.get(&held)).filter(|open| open.delivery.enters() > 0);
+            let recent = self.recent.back().filter(|recent| recent.told.is_empty());
+            let open = open.map(|open| (&open.body, &open.message));
+            let last = open.or(recent.map(|recent| (&recent.body, &recent.message)));
+            last.filter(|(body, _)| body.compare(text) != Likeness::Other).map(|(_, message)| message)
+        };
+        within.map(|(_, message)| *message).or_else(damaged).map(|message| message.id.clone())
+    }
+
+    /// How a prompt that the agent says it took compares with the text of this message.
+    pub(crate) fn compare(&self, id: &str, text: &str) -> Likeness {
+        let open = self.open.values().find(|open| open.message.id == id).map(|open| &open.body);
+        let recent = self.recent.iter().find(|recent| recent.message.id == id).map(|recent| &recent.body);
+        open.or(recent).map_or(Likeness::Other, |body| body.compare(text))
     }
 
     /// Remembers a message that something may still be heard of, and whose text this is.

@@ -1,21 +1,30 @@
 //! What is proven of messages: recorded, then told; and other ways for what cannot be typed.
 
+use ostler_agents::Likeness;
 use ostler_core::Proof;
 use ostler_core::delivery::{Event, ProofEvidence, Witness};
 use ostler_core::message::{Message, MessageState};
 use ostler_core::start_plan::StartupRoute;
 
+use crate::Safeguard;
 use crate::change::Change;
 use crate::effect::{Answer, Effect, Escalation};
 use crate::note::{Note, Then};
+use crate::outbox::Open;
 use crate::session::Session;
 
 impl Session {
     /// The agent says which prompt it took.
     pub(crate) fn on_prompt_taken(&mut self, by: Witness, text: Option<&str>) {
-        self.outbox.tells_prompts |= by == Witness::Hook;
         let Some(text) = text else { return };
         let Some(id) = self.outbox.meant(by, text) else { return };
+        match self.outbox.compare(&id, text) {
+            Likeness::Differs(how) if self.guards(Safeguard::WordForWord) => {
+                return self.on_difference(&id, by, &how);
+            }
+            Likeness::Other => return,
+            Likeness::Same | Likeness::Differs(_) => {}
+        }
         if let Some(recent) = self.outbox.recent.iter_mut().find(|recent| recent.message.id == id) {
             recent.told.push(by);
             if recent.message.state != MessageState::Delivered {
@@ -26,6 +35,38 @@ impl Session {
         }
         let Some(order) = self.outbox.find(&id).map(|open| open.message.seq) else { return };
         self.note(Note::Delivery(order, Event::Reported { by }));
+        self.note(Note::Deliver);
+    }
+
+    /// The agent has taken something else than was sent. What another witness said word for word stands.
+    fn on_difference(&mut self, id: &str, by: Witness, how: &str) {
+        let evidence = match by {
+            Witness::Hook => "hook: the agent took a different text",
+            Witness::Transcript => "transcript: the agent took a different text",
+        };
+        let failure = format!("the agent took a different text than was sent: {how}");
+        let order = self.outbox.find(id).map(|open| open.message.seq);
+        let recent = self.outbox.recent.iter_mut().find(|recent| recent.message.id == id);
+        let message = match (order.and_then(|order| self.outbox.open.get_mut(&order)), recent) {
+            (Some(open), _) => &mut open.message,
+            (None, Some(recent))
+                if recent.told.is_empty() && recent.message.state != MessageState::Failed =>
+            {
+                &mut recent.message
+            }
+            _ => return,
+        };
+        message.evidence.push(evidence.into());
+        (message.state, message.failure) = (MessageState::Failed, Some(failure.clone()));
+        let mut message = message.clone();
+        if let Some(order) = order {
+            self.escalate(order, true);
+            message = self.outbox.open.get(&order).map_or(message, Open::current);
+            self.outbox.done_with(order, self.now);
+            self.note_prompt_taken(true);
+        }
+        let change = Change::Differed { id: id.to_owned(), evidence: evidence.into(), failure };
+        self.record_then(change, vec![Then::Tell(Box::new(message))]);
         self.note(Note::Deliver);
     }
 
@@ -47,7 +88,7 @@ impl Session {
         let got_through = (proof >= Proof::Submitted).then(|| Effect::GotThrough(Box::new(message.clone())));
         then.push(Then::Tell(Box::new(message)));
         then.extend(got_through.map(Then::Do));
-        if self.guards(crate::Safeguard::RecordedBeforeTold) {
+        if self.guards(Safeguard::RecordedBeforeTold) {
             self.record_then(change, then);
         } else {
             self.tell_unrecorded(change, then);

@@ -33,6 +33,8 @@ pub(crate) enum Safeguard {
     RecordedBeforeTold,
     /// A prompt of which only the record of messages knows stops like any other.
     RecordedPromptsStop,
+    /// A text counts only with its signs and line breaks.
+    WordForWord,
     /// What hooks reported while there was no daemon is heard before the end is recorded.
     ReportsBeforeTheEnd,
 }

@@ -24,7 +24,6 @@ impl Session {
         };
         let proofs: Vec<(Proof, String)> = actions.iter().filter_map(evidence).collect();
         let missed = actions.contains(&Action::Missed);
-        let above = self.composer_top();
         let screen = &self.terminal.screen;
         let (modes, input) = (screen.modes(), &self.profile.agent.preset.input);
         let Some(open) = self.outbox.open.get(&order) else { return };
@@ -34,7 +33,7 @@ impl Session {
             Write::Clear => keys::bytes(&input.clear, &modes),
             Write::Interrupt => keys::bytes(&input.interrupt, &modes),
             Write::Body => {
-                echoes = open.body.echoes(screen, above);
+                echoes = self.echoes(open, self.composer_top());
                 prompt = stepped.is_blind().then(|| Prompt::at_cursor(screen));
                 open.text.paste(modes.bracketed_paste)
             }

@@ -162,6 +162,32 @@ impl Store {
         })
     }
 
+    /// Records that the agent took a different text than was sent, whatever was concluded before.
+    pub fn differed(
+        &mut self,
+        session: &str,
+        message: &str,
+        evidence: &str,
+        failure: &str,
+        at: Wall,
+    ) -> Result<(), StoreError> {
+        self.atomically(|transaction| {
+            let sql = "UPDATE messages SET state = 'failed', failure = ?4, settled_ms = ?5,
+                         evidence = CASE evidence WHEN '' THEN ?3 ELSE evidence || char(10) || ?3 END
+                       WHERE session = ?1 AND id = ?2 AND state <> 'failed'";
+            let at_ms = at.0.cast_signed();
+            let mut statement = transaction.prepare_cached(sql)?;
+            if statement.execute(params![session, message, evidence, failure, at_ms])? > 0 {
+                let details =
+                    json!({ "id": message, "reason": failure, "state": MessageState::Failed.as_str(), "evidence": evidence });
+                counts::add(transaction, MessageState::Failed.as_str(), 1)?;
+                record_event(transaction, session, "message.failed", details.clone(), at)?;
+                record_event(transaction, session, "injection.failed", details, at)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Records that nothing of a message's text is where it was typed.
     pub fn missed(&mut self, session: &str, message: &str, at: Wall) -> Result<(), StoreError> {
         self.atomically(|transaction| {

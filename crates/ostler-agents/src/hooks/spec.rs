@@ -131,6 +131,15 @@ impl HookSpec {
         self.events.values().any(starts).then(|| self.context_limit.unwrap_or(CONTEXT_LIMIT))
     }
 
+    /// Whether a hook tells which prompt the agent takes.
+    pub fn tells_prompts(&self) -> bool {
+        let tells = |event: &EventSpec| {
+            let fact = event.fact.as_ref().and_then(|meaning| meaning.fact.as_ref());
+            event.text.is_some() && matches!(fact, Some(Fact::PromptSubmitted { .. }))
+        };
+        self.events.values().any(tells)
+    }
+
     /// What is known of an event.
     pub(super) fn event(&self, name: &str) -> Option<&EventSpec> {
         self.events.get(name)

@@ -58,6 +58,34 @@ fn a_text_is_recognised_however_it_is_laid_out() {
 }
 
 #[test]
+fn a_text_with_other_signs_or_line_breaks_is_garbled() {
+    for (text, rows) in [
+        ("rm -rf ./build/../tmp", &["rm rf buildtmp"][..]),
+        ("look at foo(a", &["look at foo(a)"]),
+        ("first line\nsecond", &["first line second"]),
+        ("one two, three", &["one two three,"]),
+        ("a, b │ c", &["a b | c"]),
+    ] {
+        assert_eq!(sight(text, rows, &[]), ComposerView::Garbled, "{text:?}");
+    }
+    for (text, rows) in [
+        ("first line\nsecond", &["first", "line", "second"][..]),
+        ("\n> quoted\n- done\n", &["", "> quoted", "- done", ""]),
+        ("a │ b - c", &["a | b - c"]),
+        ("日本語、テスト。 (ok)", &["日本語、テスト。 (ok)"]),
+    ] {
+        assert_eq!(sight(text, rows, &[]), ComposerView::Ours, "{text:?}");
+    }
+    // Of a tall one the beginning has left.
+    let text = (0..20).map(|number| format!("- line {number};")).collect::<Vec<_>>().join("\n");
+    let end: Vec<String> = (10..20).map(|number| format!("- line {number};")).collect();
+    let end: Vec<&str> = end.iter().map(String::as_str).collect();
+    assert_eq!(sight(&text, &end, &[]), ComposerView::Ours);
+    let garbled: Vec<&str> = end.iter().map(|row| row.trim_end_matches(';')).collect();
+    assert_eq!(sight(&text, &garbled, &[]), ComposerView::Garbled);
+}
+
+#[test]
 fn every_line_may_stand_behind_a_prompt() {
     let preset: Preset = toml::from_str("composer = { row = '^([a-z]+)?> ?', has_cursor = true }").unwrap();
     let book = Arc::new(RuleBook::new(&preset, None, None).unwrap());
@@ -203,4 +231,16 @@ fn where_no_composer_is_known_the_cursor_shows_it() {
     assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), ComposerView::Hidden);
     screen.feed(b"ok\r\n$ ");
     assert_eq!(Body::new("make test").sight_at_cursor(&screen, Some(&prompt)), ComposerView::Empty);
+    let mut screen = Screen::new(Size::clamped(20, 10), 0);
+    screen.feed(b"$ rm -rf ./build/../tmp/a.txt");
+    assert_eq!(
+        Body::new("rm -rf ./build/../tmp/a.txt").sight_at_cursor(&screen, None),
+        ComposerView::Ours,
+        "wrapped"
+    );
+    for shown in ["$ rm rf buildtmp", "$ rm -rf ./build/../tmp/"] {
+        let mut screen = Screen::new(Size::clamped(40, 10), 0);
+        screen.feed(shown.as_bytes());
+        assert_eq!(Body::new("rm -rf ./build/../tmp").sight_at_cursor(&screen, None), ComposerView::Garbled);
+    }
 }

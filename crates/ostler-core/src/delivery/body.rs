@@ -93,10 +93,10 @@ impl Delivery {
                 self.stage = Stage::Looking { since: now };
                 self.look(now, Event::Looked, view, now)
             }
-            ComposerView::Part if self.attempts > 0 => self.begin_clearing(view, now),
+            ComposerView::Part | ComposerView::Garbled if self.attempts > 0 => self.begin_clearing(view, now),
             ComposerView::Earlier => self.begin_clearing(view, now),
             // Where no composer is known, it may be the question that the text answers.
-            ComposerView::Ours | ComposerView::Part if self.policy.has_composer => {
+            ComposerView::Ours | ComposerView::Part | ComposerView::Garbled if self.policy.has_composer => {
                 self.shut = Some(HoldReason::Draft);
                 Vec::new()
             }
@@ -165,7 +165,8 @@ impl Delivery {
 
     pub(super) fn look(&mut self, since: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
         self.blind |= self.goes_blind(view);
-        let blind = self.is_blind();
+        // What is seen to be wrong is not entered unseen.
+        let blind = self.is_blind() && view.sight != ComposerView::Garbled;
         let seen = view.sight == ComposerView::Ours;
         if seen || (blind && now >= since.plus(self.policy.enter_delay * 2)) {
             self.shut = None;
@@ -210,12 +211,16 @@ impl Delivery {
         match view.sight {
             // It was never seen in the composer, and yet its words stand above it: typing again could double it.
             ComposerView::Empty if view.echoed || restless => self.fail(FailReason::Uncertain),
-            ComposerView::Part if restless => self.fail(FailReason::Uncertain),
+            ComposerView::Part | ComposerView::Garbled if restless => self.fail(FailReason::Uncertain),
             ComposerView::Empty if self.reading.is_gone(self.policy.rest, view) => self.missing(now),
             // It was read, and nothing says that anything was done about it.
             ComposerView::Empty if now >= self.doubtful(since) => self.fail(FailReason::Uncertain),
             ComposerView::Empty => self.come_back(self.doubtful(since)),
             ComposerView::Part => self.begin_clearing(view, now),
+            ComposerView::Garbled => {
+                self.garbled = true;
+                self.begin_clearing(view, now)
+            }
             _ => self.fail(FailReason::Mixed),
         }
     }

@@ -7,7 +7,7 @@ impl Delivery {
     pub(super) fn begin_clearing(&mut self, view: &View, now: Steady) -> Vec<Action> {
         if !self.policy.can_clear {
             self.stage = Stage::Waiting { not_before: Steady(0) };
-            return if self.attempts > 0 { self.fail(FailReason::Mixed) } else { self.drafted(now) };
+            return if self.attempts > 0 { self.fail(self.mixed()) } else { self.drafted(now) };
         }
         if self.policy.clear_stops && view.situation.state == State::Working {
             // A part of it is there, and no other message may come between.
@@ -47,10 +47,19 @@ impl Delivery {
             return Vec::new();
         }
         if self.attempts > 0 {
-            return self.fail(FailReason::Mixed);
+            return self.fail(self.mixed());
         }
         self.stage = Stage::Waiting { not_before: now.plus(self.policy.look) };
         self.drafted(now)
+    }
+
+    /// Why a text cannot be entered that stands there otherwise than it was typed.
+    fn mixed(&self) -> FailReason {
+        match (self.refused, self.garbled) {
+            (true, _) => FailReason::NotACommand,
+            (false, true) => FailReason::Garbled,
+            (false, false) => FailReason::Mixed,
+        }
     }
 
     fn start_over(&mut self, view: &View, now: Steady) -> Vec<Action> {

@@ -7,6 +7,9 @@ use std::time::Duration;
 pub struct Policy {
     /// Between seeing the text and Enter: some agents take an Enter that follows too fast for a line break, or ignore it.
     pub enter_delay: Duration,
+    /// The screen has to stand still for this long before Enter behind a command: agents look it up as it is typed, and
+    /// Enter may choose what they found for a part of it.
+    pub command_rest: Duration,
     /// Text that is not seen after this, in a composer at rest, is missing.
     pub look: Duration,
     /// A screen that did not change for this long is at rest.
@@ -39,6 +42,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             enter_delay: Duration::from_millis(150),
+            command_rest: Duration::from_millis(600),
             look: Duration::from_secs(5),
             rest: Duration::from_secs(2),
             enter_again: Duration::from_millis(800),

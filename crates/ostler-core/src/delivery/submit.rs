@@ -5,7 +5,7 @@ use crate::Steady;
 
 impl Delivery {
     pub(super) fn enter(&mut self, enter_at: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
-        let blind = self.is_blind();
+        let blind = self.is_blind() && view.sight != ComposerView::Garbled;
         if view.sight != ComposerView::Ours && !blind {
             self.stage = Stage::Looking { since: now };
             return self.look(now, Event::Looked, view, now);
@@ -17,9 +17,11 @@ impl Delivery {
         if self.reading.is_overtyped() {
             return self.await_drawing(enter_at, event, now);
         }
-        if now < enter_at {
-            self.deadline = Some(enter_at);
-            return Vec::new();
+        let rested = if self.command { view.changed.plus(self.policy.command_rest) } else { Steady(0) };
+        // A screen that is never at rest is not waited for.
+        let due = enter_at.max(rested.min(enter_at.plus(self.policy.rest)));
+        if now < due {
+            return self.come_back(due);
         }
         self.press_enter(view)
     }
@@ -60,6 +62,12 @@ impl Delivery {
         if !blind && !view.current {
             return Vec::new();
         }
+        if self.command && view.refused {
+            self.refused = true;
+            // Some leave it in the composer, where it would be in the way.
+            let stands = view.sight == ComposerView::Ours && view.situation.admits_enter().is_ok();
+            return if stands { self.begin_clearing(view, now) } else { self.fail(FailReason::NotACommand) };
+        }
         // While it is at work, its own words may be the same.
         let rested = matches!(self.mode, Mode::WhenIdle | Mode::Interrupt);
         if view.sight == ComposerView::Ours {
@@ -74,7 +82,8 @@ impl Delivery {
         let gone =
             blind || view.sight == ComposerView::Empty || (view.sight == ComposerView::Hidden && rested);
         // Where no composer is known, the text is also echoed while it stands in one.
-        let stays = view.sight == ComposerView::Part || (blind && view.sight != ComposerView::Empty);
+        let stays = matches!(view.sight, ComposerView::Part | ComposerView::Garbled)
+            || (blind && view.sight != ComposerView::Empty);
         let sign = if gone && view.at_work && !view.other_entered {
             Some(if self.mode == Mode::Queue { ProofEvidence::Kept } else { ProofEvidence::WentToWork })
         } else if view.echoed && !stays {
@@ -85,7 +94,9 @@ impl Delivery {
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
             let first = at_work.unwrap_or(now);
-            if !view.tells_prompts || self.command || now >= first.plus(self.policy.word) {
+            let refusable = because == ProofEvidence::Emptied && view.tells_refusals;
+            let awaits = if self.command { refusable } else { view.tells_prompts };
+            if !awaits || now >= first.plus(self.policy.word) {
                 return self.submitted(because);
             }
             self.stage = Stage::Confirming { since, at_work: Some(first) };

@@ -51,6 +51,8 @@ pub enum ComposerView {
     Ours,
     /// A part of the message and nothing else.
     Part,
+    /// All its letters, and not its signs or line breaks.
+    Garbled,
     /// An earlier message of ours that the agent has put back.
     Earlier,
     /// Something else.
@@ -86,6 +88,10 @@ pub struct View {
     pub echoed: bool,
     /// An equal message was typed not long ago: what is echoed may be that one.
     pub repeated: bool,
+    /// The agent says that it does not know this command.
+    pub refused: bool,
+    /// It would say so.
+    pub tells_refusals: bool,
     /// The agent tells which prompts it takes, and has done so before.
     pub tells_prompts: bool,
     /// Somebody else typed since the composer was last seen empty: what stands there may be theirs, also where it reads
@@ -111,7 +117,7 @@ impl View {
     /// What may be said to be ours: a draft that somebody else may have written is not.
     pub(super) fn cautious(self) -> Self {
         match self.sight {
-            ComposerView::Part | ComposerView::Earlier if self.touched => {
+            ComposerView::Part | ComposerView::Garbled | ComposerView::Earlier if self.touched => {
                 Self { sight: ComposerView::Foreign, ..self }
             }
             _ => self,
@@ -247,8 +253,12 @@ pub enum FailReason {
     Uncertain,
     /// The composer shows something else than what was typed.
     Mixed,
+    /// The composer shows its letters, and other signs or line breaks, whenever it is typed.
+    Garbled,
     /// The terminal did not take it.
     Refused,
+    /// The agent does not know the command.
+    NotACommand,
 }
 
 impl FailReason {
@@ -262,7 +272,11 @@ impl FailReason {
                 "whether the agent took it cannot be told; it is not typed again, to not deliver it twice"
             }
             Self::Mixed => "the composer shows something else than what was typed",
+            Self::Garbled => {
+                "the prompt box shows the text with other signs or line breaks each time it is typed; it was not submitted"
+            }
             Self::Refused => "the terminal did not take it",
+            Self::NotACommand => "the agent refused the command",
         }
     }
 }

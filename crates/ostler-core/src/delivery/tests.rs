@@ -27,6 +27,8 @@ fn view(state: State, sight: ComposerView) -> View {
         at_work: false,
         echoed: false,
         repeated: false,
+        refused: false,
+        tells_refusals: false,
         tells_prompts: false,
         touched: false,
         other_entered: false,

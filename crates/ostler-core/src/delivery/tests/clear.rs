@@ -19,6 +19,48 @@ fn a_part_of_our_own_text_is_cleared_and_nothing_else() {
 }
 
 #[test]
+fn a_text_with_other_signs_is_typed_twice_and_never_entered() {
+    let mut delivery = written();
+    let garbled = view(State::Idle, ComposerView::Garbled);
+    let empty = view(State::Idle, ComposerView::Empty);
+    let first = [
+        // Its last sign may be on the way.
+        (100, Event::Looked, garbled),
+        (5_010, Event::Looked, garbled),
+        (5_020, Event::Typed, garbled),
+        (5_100, Event::Looked, empty),
+        (6_100, Event::Looked, empty),
+        (6_101, RAW, empty),
+    ];
+    let done = play(&mut delivery, &first);
+    let again = [
+        (5_010, Action::Type(Write::Clear)),
+        (5_100, Action::Missed),
+        (6_100, Action::Inspect),
+        (6_101, Action::Type(Write::Body)),
+    ];
+    assert_eq!(done, again);
+    let second = [
+        (6_110, Event::Typed, garbled),
+        (12_000, Event::Looked, garbled),
+        (12_010, Event::Typed, garbled),
+        (12_100, Event::Looked, empty),
+    ];
+    let done = play(&mut delivery, &second);
+    assert_eq!(done.last(), Some(&(12_100, Action::Fail(FailReason::Garbled))));
+    assert!(!done.iter().any(|(_, action)| *action == Action::Type(Write::Enter)));
+}
+
+#[test]
+fn a_garbled_text_that_cannot_be_cleared_is_not_entered_either() {
+    let mut delivery = written();
+    delivery.configure(Policy { can_clear: false, has_composer: false, ..policy() });
+    let garbled = view(State::Unknown, ComposerView::Garbled);
+    let done = play(&mut delivery, &[(1_000, Event::Looked, garbled), (6_000, Event::Looked, garbled)]);
+    assert_eq!(done, [(6_000, Action::Fail(FailReason::Garbled))]);
+}
+
+#[test]
 fn a_turn_is_not_stopped_to_empty_the_composer() {
     let stops = Policy { clear_stops: true, ..policy() };
     let part = view(State::Working, ComposerView::Part);

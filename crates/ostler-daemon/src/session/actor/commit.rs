@@ -78,6 +78,7 @@ pub(super) fn apply(store: &mut Store, session: &str, change: &Change, at: Wall)
             }
             Ok(())
         }
+        Change::Differed { id, evidence, failure } => store.differed(session, id, evidence, failure, at),
         Change::Missed { id } => store.missed(session, id, at),
         Change::GivenUp { id, state, failure } => store.give_up(session, id, *state, failure, at),
         Change::Started { pid } => store.session_started(session, *pid, at),

@@ -6,6 +6,9 @@ use ostler_core::dialog::Policy;
 use ostler_core::message::Terms;
 use ostler_core::queue::Priority;
 
+use clap::ValueEnum as _;
+use ostler_testkit::stand_in::Damage;
+
 use crate::event::Grants;
 
 /// What an empty composer suggests, and a bare Enter submits.
@@ -19,6 +22,8 @@ pub(super) struct Plan {
     pub(super) seed: u64,
     /// Arguments of the stand-in.
     pub(super) agent: Vec<String>,
+    /// What becomes of what is pasted.
+    pub(super) damage: Option<Damage>,
     pub(super) sends: Vec<Sent>,
     /// How much proof senders wait for; without it, one of the levels each.
     pub(super) wants: Option<Proof>,
@@ -72,6 +77,7 @@ impl Plan {
         Self {
             seed: 0,
             agent: Vec::new(),
+            damage: None,
             sends: vec![sent],
             wants: Some(Proof::Submitted),
             keys: Vec::new(),
@@ -125,9 +131,10 @@ impl Plan {
             (from, from + rng.u64(50..longest))
         };
         let count = |rng: &mut fastrand::Rng, most: u64| rng.u64(0..=most) * rng.u64(0..2);
-        Self {
+        let mut plan = Self {
             seed,
             agent,
+            damage: None,
             wants: None,
             keys: if people && !slow_echo { keys(&mut rng) } else { Vec::new() },
             answers_after: rng.u64(1500..7000),
@@ -159,7 +166,21 @@ impl Plan {
             policy: if rng.u64(0..3) == 0 { Policy::Allow } else { Policy::Ask },
             grants: Grants { folder: rng.bool(), unattended: false },
             sends,
+        };
+        // What a mark hides, nobody can see.
+        let collapses = plan.agent.iter().any(|flag| flag == "--collapse-pastes");
+        if rng.u64(0..10) == 0 && !collapses {
+            plan =
+                plan.damaged(*rng.choice([Damage::Signs, Damage::Breaks].iter()).unwrap_or(&Damage::Signs));
         }
+        plan
+    }
+
+    /// The same day with an agent that damages what is pasted.
+    pub(super) fn damaged(mut self, damage: Damage) -> Self {
+        let name = damage.to_possible_value().map(|value| value.get_name().to_owned());
+        self.agent.extend(["--damage".to_owned()].into_iter().chain(name));
+        Self { damage: Some(damage), ..self }
     }
 }
 

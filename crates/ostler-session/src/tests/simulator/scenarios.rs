@@ -3,9 +3,9 @@
 use ostler_core::delivery::Mode;
 use ostler_core::message::{Message, MessageState, Terms};
 use ostler_core::queue::Priority;
-use ostler_testkit::stand_in::Record;
+use ostler_testkit::stand_in::{Damage, Record};
 
-use super::plan::{Plan, Sent};
+use super::plan::{Hooks, Plan, Sent};
 use super::verdict;
 use super::world::World;
 
@@ -112,6 +112,62 @@ impl World {
 }
 
 const DELIVERED: MessageState = MessageState::Delivered;
+
+#[test]
+fn a_text_that_its_composer_garbles_is_not_submitted() {
+    let table = [
+        (Damage::Signs, "run rm -rf ./build/../tmp now"),
+        (Damage::Breaks, "first line\nand a second one"),
+        (Damage::Pairs, "look at foo(a, b[0"),
+    ];
+    for (damage, text) in table {
+        let world = agent(&[]).damaged(damage).sends(2_000, text).sends(9_000, "and then the tests").play();
+        assert_eq!(world.outcome(0), (MessageState::Failed, 2, 0), "{damage:?}");
+        assert!(world.failure(0).starts_with("the prompt box shows the text with other signs"), "{damage:?}");
+        // It is not in the way of the next one.
+        assert_eq!(
+            (world.outcome(1), world.taken()),
+            ((DELIVERED, 1, 1), vec!["and then the tests"]),
+            "{damage:?}"
+        );
+    }
+}
+
+#[test]
+fn what_the_composer_does_not_show_is_compared_where_the_agent_tells_it() {
+    let text = "a long text with many words, ".repeat(12);
+    for (damage, how) in [
+        (Damage::Head, r#""alongtextwithmanywords,a…" was sent, "longtextwithmanywords,al…" arrived"#),
+        (Damage::Signs, r#""…anywords,alongtextwithma…" was sent, "…anywordsalongtextwithman…" arrived"#),
+    ] {
+        let mut plan = agent(&["--collapse-pastes", "220"]).damaged(damage);
+        // From the first report on it is known that the agent tells its prompts.
+        plan = plan.sends(2_000, "look at it").sends(9_000, &text);
+        plan.hooks = Some(Hooks { lost: 0, doubled: 0, late: 300 });
+        let world = plan.play();
+        assert_eq!((world.outcome(0), world.outcome(1)), ((DELIVERED, 1, 1), (MessageState::Failed, 1, 1)));
+        let failure = format!("the agent took a different text than was sent: {how}");
+        assert!(world.failure(1).starts_with(&failure), "{}", world.failure(1));
+        assert_eq!(world.message(1).evidence.last().unwrap(), "hook: the agent took a different text");
+    }
+}
+
+#[test]
+fn a_command_that_is_refused_has_failed_and_is_out_of_the_way() {
+    for how in ["empty", "keep"] {
+        let terms = Terms { command: true, ..Terms::default() };
+        let day = agent(&["--refuse-commands", how]).sends_with(2_000, "/nosuch", terms.clone());
+        let world = day.sends(12_000, "look at it").sends_with(20_000, "/nosuch", terms).play();
+        for refused in [0, 2] {
+            assert_eq!(world.outcome(refused), (MessageState::Failed, 1, 1), "{how}");
+            assert_eq!(
+                world.failure(refused),
+                r#"the agent refused the command: "⎿  Unknown command: /nosuch""#
+            );
+        }
+        assert_eq!((world.outcome(1), world.taken()), ((DELIVERED, 1, 1), vec!["look at it"]), "{how}");
+    }
+}
 
 #[test]
 fn what_an_agent_swallows_is_typed_again_and_only_that() {

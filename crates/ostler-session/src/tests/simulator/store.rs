@@ -99,6 +99,10 @@ impl Store {
                     self.prove(id, *proof, evidence, true, at);
                 }
             }
+            Change::Differed { id, evidence, failure } => self.change(id, |message| {
+                message.evidence.push(evidence.clone());
+                (message.state, message.failure) = (MessageState::Failed, Some(failure.clone()));
+            }),
             Change::Missed { id } => {
                 let last = self.writes.iter_mut().filter(|write| write.message == *id).max_by_key(|w| w.seq);
                 if let Some(last) = last {

@@ -37,7 +37,10 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
         let enters = world.plan.keys.iter().any(|(_, keys)| keys == "\r");
         let theirs = !person.is_empty() && text.chars().all(|letter| person.contains(letter))
             || enters && *text == GHOST;
-        if !ours && !theirs {
+        let damaged = world.plan.damage.is_some_and(|damage| {
+            prompts.iter().any(|sent| is_what_came(world, text, &damage.apply(&sent.body), &sent.body))
+        });
+        if !ours && !theirs && !damaged {
             complaints.push(format!("the agent took {text:?}, which nobody sent"));
         }
     }
@@ -132,10 +135,15 @@ fn raw_complaints(world: &World) -> Vec<String> {
 
 /// Whether the agent took this text: as it was sent, or with what a person wrote behind it who saw it stand there.
 fn is_of(world: &World, taken: &str, sent: &str) -> bool {
-    let (taken, sent) = (taken.trim_end(), sent.trim_end());
+    is_what_came(world, taken, sent, sent)
+}
+
+/// The same for what came of a text that was sent.
+fn is_what_came(world: &World, taken: &str, came: &str, sent: &str) -> bool {
+    let (taken, came, sent) = (taken.trim_end(), came.trim_end(), sent.trim_end());
     // A person's Enter right behind our Escape is a line break.
     let taken = if world.plan.keys.is_empty() { taken } else { taken.trim_start() };
-    let Some(behind) = taken.strip_prefix(sent) else { return false };
+    let Some(behind) = taken.strip_prefix(came) else { return false };
     if behind.is_empty() {
         return true;
     }

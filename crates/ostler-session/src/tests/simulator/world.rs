@@ -320,8 +320,10 @@ impl World {
             _ => None,
         });
         // What a person typed is remembered with the next state: a daemon that is killed before takes it along.
+        let entered = self.keys_typed.iter().rev().find(|(_, keys)| keys == "\r").map(|(at, _)| *at);
         let is_known = |(at, text): (u64, &str)| {
-            at > self.killed_at || self.plan.sends.iter().any(|sent| text.ends_with(sent.body.trim_end()))
+            at > self.killed_at && entered.is_none_or(|entered| entered > at || entered > self.killed_at)
+                || self.plan.sends.iter().any(|sent| text.ends_with(sent.body.trim_end()))
         };
         if self.agent.ended.is_some() {
             found.end.is_some()
