@@ -5,7 +5,6 @@ use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::Signal;
 use rustix::termios::LocalModes;
 
 use crate::client::Client;
@@ -159,8 +158,9 @@ impl Holder {
     /// Does what is due: reads the last output, presses on with stopping, hands over the exit record.
     fn advance(&mut self, now: Instant) {
         self.read_last_output(now);
+        let program = self.program();
         if let Some(stopping) = &mut self.stopping {
-            stopping.advance(now, std::mem::take(&mut self.reaped_some));
+            stopping.advance(now, std::mem::take(&mut self.reaped_some), program);
         }
         let Some(ended) = &mut self.ended else { return };
         if !ended.safe && now >= ended.retry_at {
@@ -233,14 +233,20 @@ impl Holder {
     }
 
     fn stop(&mut self, grace: Duration, now: Instant) {
+        let program = self.program();
         if let Some(stopping) = &mut self.stopping {
             stopping.hurry(grace, now);
         } else {
-            self.stopping = Some(Stopping::begin(grace, now, |signal: Signal| {
+            self.stopping = Some(Stopping::begin(grace, now, program, |program, signal| {
                 let session = std::env::var(tree::SESSION_MARK).ok();
-                tree::signal_descendants(std::process::id(), session.as_deref(), signal)
+                tree::signal_all(std::process::id(), program, session.as_deref(), signal)
             }));
         }
+    }
+
+    /// The program, as long as its number is its own.
+    fn program(&self) -> Option<u32> {
+        (self.reaped.is_none() && self.ended.is_none()).then_some(self.child)
     }
 
     /// Moves output from the terminal to the ring, about `limit` bytes before others get their turn; fewer than

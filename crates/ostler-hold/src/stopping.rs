@@ -17,9 +17,12 @@ pub(crate) struct Stopping {
     grace: Duration,
     stage: Stage,
     next: Instant,
-    /// Signals every process of the tree and says how many there were.
-    signal: fn(Signal) -> usize,
+    /// Signals every process of the tree, also the program, and says how many there were.
+    signal: Send,
 }
+
+/// Sends a signal to the tree of a program that still runs, or to what it left.
+type Send = fn(Option<u32>, Signal) -> usize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -30,10 +33,10 @@ enum Stage {
 }
 
 impl Stopping {
-    pub(crate) fn begin(grace: Duration, now: Instant, signal: fn(Signal) -> usize) -> Self {
-        signal(Signal::TERM);
+    pub(crate) fn begin(grace: Duration, now: Instant, program: Option<u32>, signal: Send) -> Self {
+        signal(program, Signal::TERM);
         // A stopped process acts on TERM only when it is continued.
-        signal(Signal::CONT);
+        signal(program, Signal::CONT);
         // The tree may be gone before anybody looks; the first look is soon.
         Self { began: now, grace, stage: Stage::Asked, next: now + (grace / 5).min(RECHECK * 20), signal }
     }
@@ -55,12 +58,12 @@ impl Stopping {
     }
 
     /// Takes the next step if it is due. When a process has ended, it also looks whether the tree is gone.
-    pub(crate) fn advance(&mut self, now: Instant, some_ended: bool) {
+    pub(crate) fn advance(&mut self, now: Instant, some_ended: bool, program: Option<u32>) {
         if self.stage == Stage::Over || now < self.next && !some_ended {
             return;
         }
         // CONT harms nobody and counts.
-        if (self.signal)(Signal::CONT) == 0 {
+        if (self.signal)(program, Signal::CONT) == 0 {
             self.finish(now);
             return;
         }
@@ -69,12 +72,12 @@ impl Stopping {
         }
         match self.stage {
             Stage::Asked => {
-                (self.signal)(Signal::HUP);
+                (self.signal)(program, Signal::HUP);
                 self.stage = Stage::Insisted;
                 self.next = (self.began + self.grace).max(now);
             }
             Stage::Insisted | Stage::Killed => {
-                (self.signal)(Signal::KILL);
+                (self.signal)(program, Signal::KILL);
                 self.stage = Stage::Killed;
                 self.next = now + RECHECK;
                 if now > self.began + self.grace + GIVE_UP {
@@ -100,7 +103,7 @@ mod tests {
         static TREE: RefCell<(Vec<Signal>, usize)> = const { RefCell::new((Vec::new(), 0)) };
     }
 
-    fn signal(signal: Signal) -> usize {
+    fn signal(_: Option<u32>, signal: Signal) -> usize {
         TREE.with_borrow_mut(|(sent, alive)| {
             if signal != Signal::CONT {
                 sent.push(signal);
@@ -117,12 +120,12 @@ mod tests {
         TREE.set((Vec::new(), 2));
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut stopping = Stopping::begin(Duration::from_secs(5), start, signal);
+        let mut stopping = Stopping::begin(Duration::from_secs(5), start, None, signal);
         for ms in [0, 500, 1000, 1001, 4999, 5000] {
-            stopping.advance(at(ms), false);
+            stopping.advance(at(ms), false, None);
             assert!(!stopping.is_over(), "{ms}");
         }
-        stopping.advance(at(5050), true);
+        stopping.advance(at(5050), true, None);
         assert!(stopping.is_over());
         assert_eq!(TREE.take().0, [Signal::TERM, Signal::HUP, Signal::KILL]);
     }
@@ -131,8 +134,8 @@ mod tests {
     fn a_tree_that_obeys_is_over_at_once() {
         TREE.set((Vec::new(), 0));
         let now = Instant::now();
-        let mut stopping = Stopping::begin(Duration::from_secs(5), now, signal);
-        stopping.advance(now, true);
+        let mut stopping = Stopping::begin(Duration::from_secs(5), now, None, signal);
+        stopping.advance(now, true, None);
         assert!(stopping.is_over());
         assert_eq!(TREE.take().0, [Signal::TERM]);
     }
@@ -140,12 +143,12 @@ mod tests {
     #[test]
     fn a_shorter_grace_counts_and_a_longer_one_does_not() {
         let start = Instant::now();
-        let mut stopping = Stopping::begin(Duration::from_hours(1), start, |_| 1);
+        let mut stopping = Stopping::begin(Duration::from_hours(1), start, None, |_, _| 1);
         stopping.hurry(Duration::ZERO, start + Duration::from_secs(1));
-        stopping.advance(start + Duration::from_secs(1), false);
+        stopping.advance(start + Duration::from_secs(1), false, None);
         stopping.hurry(Duration::from_hours(2), start + Duration::from_secs(1));
         assert_eq!(stopping.stage, Stage::Insisted);
-        stopping.advance(start + Duration::from_secs(1), false);
+        stopping.advance(start + Duration::from_secs(1), false, None);
         assert_eq!(stopping.stage, Stage::Killed);
     }
 }

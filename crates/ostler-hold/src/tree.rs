@@ -57,7 +57,13 @@ pub fn process_ids() -> impl Iterator<Item = u32> {
 
 /// Signals every descendant of `root` that belongs to its session; returns how many there were.
 pub fn signal_descendants(root: u32, session: Option<&str>, signal: Signal) -> usize {
-    let pids = descendants(root, session);
+    signal_all(root, None, session, signal)
+}
+
+/// The same, with a program that is known to be one of them, for `/proc` may hide it.
+pub(crate) fn signal_all(root: u32, program: Option<u32>, session: Option<&str>, signal: Signal) -> usize {
+    let mut pids = descendants(root, session);
+    pids.extend(program.filter(|program| !pids.contains(program)));
     for pid in &pids {
         if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, signal);

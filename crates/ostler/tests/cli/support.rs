@@ -4,6 +4,7 @@
 //! of its own: see `stand_in.rs` and `runs/team.rs`.
 
 mod home;
+mod mounts;
 mod programs;
 mod random;
 mod shown;
@@ -15,6 +16,7 @@ use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 pub(crate) use self::home::{Done, TestHome};
+pub(crate) use self::mounts::{mount, own_mounts};
 pub(crate) use self::random::{Random, seed, setting};
 
 pub(crate) fn ostler() -> &'static Path {

@@ -2,6 +2,7 @@
 
 mod damage;
 mod disk;
+mod hidden;
 mod readers;
 
 use std::ffi::OsStr;

@@ -6,14 +6,15 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
-use rustix::thread::UnshareFlags;
 use serde_json::Value;
 
 use super::{PROMPT, Running};
-use crate::support::{TestHome, is_running, kill, pid, until, until_file, until_gone, within};
+use crate::support::{
+    TestHome, is_running, kill, mount, own_mounts, pid, until, until_file, until_gone, within,
+};
 
 /// A disk of a few megabytes with a home on it, seen by this test and the processes it starts.
 struct SmallDisk {
@@ -64,16 +65,8 @@ impl Drop for SmallDisk {
     }
 }
 
-#[expect(unsafe_code, reason = "a mount namespace for one thread")]
 fn mount_small_disk(dir: &Path) -> Result<(), String> {
-    // SAFETY: only the table of open files is unsafe to leave, and it stays shared.
-    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNS) }.map_err(|error| error.to_string())?;
-    let mount = |args: &[&str]| {
-        let output = Command::new("mount").args(args).output().map_err(|error| error.to_string())?;
-        let complaint = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        if output.status.success() { Ok(()) } else { Err(complaint()) }
-    };
-    mount(&["--make-rprivate", "/"])?;
+    own_mounts()?;
     mount(&["-t", "tmpfs", "-o", "size=6m,mode=0700", "ostler-test", dir.to_str().unwrap_or_default()])
 }
 
@@ -265,11 +258,8 @@ fn a_home_on_a_disk_that_cannot_be_written_is_refused_with_advice() {
     SmallDisk::run(|disk| {
         let home = &disk.home;
         DirBuilder::new().mode(0o700).create(home.path()).unwrap();
-        let remount = |mode: &str| {
-            let mut mount = Command::new("mount");
-            mount.args(["-o", &format!("remount,{mode}")]).arg(home.scratch());
-            assert!(mount.status().unwrap().success());
-        };
+        let scratch = home.scratch().to_str().unwrap_or_default();
+        let remount = |mode: &str| mount(&["-o", &format!("remount,{mode}"), scratch]).unwrap();
         remount("ro");
         for command in [&["list"][..], &["start", "sh"], &["daemon", "start"]] {
             home.run(command).fails(3, &["Read-only file system", "hint: set OSTLER_HOME"]);
