@@ -270,8 +270,7 @@ impl Body {
         if seen.is_empty() {
             return ComposerView::Foreign;
         }
-        if whole.ends_with(&seen) && composer.rows.len() >= TALL {
-            // The beginning has left the composer at its top.
+        if self.is_cut(&shown, composer) {
             let signs = self.has_signs(&rows, false);
             return if signs { ComposerView::Ours } else { ComposerView::Garbled };
         }
@@ -279,6 +278,17 @@ impl Body {
             return ComposerView::Earlier;
         }
         if whole.contains(&seen) { ComposerView::Part } else { ComposerView::Foreign }
+    }
+
+    /// Whether its beginning has left the composer at its top, so that only its end can be seen.
+    pub fn shows_only_end(&self, screen: &Screen, book: &RuleBook, composer: &Composer) -> bool {
+        let shown = text_of(&self.composer_rows(screen, book, composer, true));
+        self.is_cut(&shown, composer) && !self.essence.is(&shown)
+    }
+
+    fn is_cut(&self, shown: &str, composer: &Composer) -> bool {
+        let seen = self.essence.of(shown);
+        !seen.is_empty() && composer.rows.len() >= TALL && self.essence.as_str().ends_with(&seen)
     }
 
     /// What the cursor's surroundings show of it, where no composer is known: the cursor is right behind it, or back

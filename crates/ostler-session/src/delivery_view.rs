@@ -231,6 +231,9 @@ impl Session {
                 "ledger: every byte is in the terminal, typed without seeing a composer".into()
             }
             ProofEvidence::Ledger => "ledger: every byte is in the terminal".into(),
+            ProofEvidence::Composer if open.is_some_and(|open| self.shows_only_end(open)) => {
+                "screen: the composer shows its end; its beginning is out of sight".into()
+            }
             ProofEvidence::Composer => "screen: the composer shows it".into(),
             ProofEvidence::Reported(by) => told(by).into(),
             ProofEvidence::WentToWork if self.is_on_command_line(order) => {
@@ -259,6 +262,12 @@ impl Session {
             ProofEvidence::Emptied => "screen: the composer was emptied of the command".into(),
             ProofEvidence::LineRead => "terminal: the program has read the line".into(),
         }
+    }
+
+    fn shows_only_end(&self, open: &Open) -> bool {
+        let (screen, book) = (&self.terminal.screen, &self.profile.book);
+        let composer = Reader::glance(book, screen);
+        composer.is_some_and(|composer| open.body.shows_only_end(screen, book, &composer))
     }
 
     /// A message as it stands now.

@@ -81,6 +81,11 @@ fn a_text_with_other_signs_or_line_breaks_is_garbled() {
     let end: Vec<String> = (10..20).map(|number| format!("- line {number};")).collect();
     let end: Vec<&str> = end.iter().map(String::as_str).collect();
     assert_eq!(sight(&text, &end, &[]), ComposerView::Ours);
+    let only_end = |rows: &[&str]| {
+        look(rows, |screen, book, composer, _| Body::new(&text).shows_only_end(screen, book, composer))
+    };
+    let every: Vec<&str> = text.lines().take(12).collect();
+    assert!(only_end(&end) && !only_end(&every));
     let garbled: Vec<&str> = end.iter().map(|row| row.trim_end_matches(';')).collect();
     assert_eq!(sight(&text, &garbled, &[]), ComposerView::Garbled);
 }
