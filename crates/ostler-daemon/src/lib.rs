@@ -46,6 +46,7 @@ mod services;
 mod session;
 mod sessions;
 pub mod settings;
+mod shared_look;
 mod snapshot;
 mod start;
 mod starter;

@@ -9,7 +9,7 @@ use std::fs;
 use std::time::Duration;
 
 use ostler_core::detector::ProcessSample;
-use ostler_hold::tree;
+use ostler_hold::tree::Processes;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, test_kill_process};
 use rustix::termios::LocalModes;
@@ -17,6 +17,11 @@ use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) use agent::{await_end, find_agent};
 use calls::Call;
+
+use crate::shared_look::SharedLook;
+
+/// Looks at all processes of the machine: many sessions may want one at the same time, as after a restart.
+pub(crate) type Looks = SharedLook<Processes>;
 
 /// CPU time is measured over this long.
 const WINDOW: Duration = Duration::from_millis(150);
@@ -38,14 +43,14 @@ struct Stat {
 
 /// Looks at a program and the processes below it for a moment; nothing where they cannot be seen. It takes that moment:
 /// not for threads that others wait for.
-pub(crate) fn sample(program: u32, session: &str) -> Option<ProcessSample> {
-    let before = stats(program, session);
+pub(crate) fn sample(looks: &Looks, program: u32, session: &str) -> Option<ProcessSample> {
+    let before = stats(looks, program, session);
     if !before.contains_key(&program) {
         let gone = || ProcessSample::default();
         return (!runs(program)).then(gone);
     }
     std::thread::sleep(WINDOW);
-    let now = stats(program, session);
+    let now = stats(looks, program, session);
     let foreground = now.get(&program).and_then(|stat| u32::try_from(stat.foreground).ok());
     let front: Vec<u32> =
         now.iter().filter(|(_, stat)| Some(stat.group) == foreground).map(|(pid, _)| *pid).collect();
@@ -91,8 +96,8 @@ fn since_boot_ms() -> u64 {
 }
 
 /// The processes of a session that can be seen.
-fn stats(program: u32, session: &str) -> HashMap<u32, Stat> {
-    let below = tree::descendants(program, Some(session));
+fn stats(looks: &Looks, program: u32, session: &str) -> HashMap<u32, Stat> {
+    let below = looks.get(Processes::look).descendants(program, Some(session));
     std::iter::once(program).chain(below).filter_map(|pid| Some((pid, stat(pid)?))).collect()
 }
 
@@ -114,9 +119,15 @@ fn parse(line: &str) -> Option<Stat> {
 }
 
 /// Whether one of these programs runs in a group of the processes of a session.
-pub(crate) fn runs_in_group(program: u32, session: &str, group: u32, names: &[String]) -> bool {
+pub(crate) fn runs_in_group(
+    looks: &Looks,
+    program: u32,
+    session: &str,
+    group: u32,
+    names: &[String],
+) -> bool {
     let in_group = |(pid, stat): (u32, Stat)| (stat.group == group).then_some(pid);
-    stats(program, session).into_iter().filter_map(in_group).any(|pid| {
+    stats(looks, program, session).into_iter().filter_map(in_group).any(|pid| {
         let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         names.iter().any(|other| other == name.trim_end())
     })
@@ -154,8 +165,8 @@ mod tests {
 
     #[test]
     fn this_process_can_be_seen_and_one_that_is_gone_cannot() {
-        let own = sample(std::process::id(), "none").unwrap();
+        let own = sample(&Looks::default(), std::process::id(), "none").unwrap();
         assert!(!own.deaf, "it runs");
-        assert_eq!(sample(i32::MAX as u32, "none"), Some(ProcessSample::default()));
+        assert_eq!(sample(&Looks::default(), i32::MAX as u32, "none"), Some(ProcessSample::default()));
     }
 }

@@ -14,6 +14,7 @@ use crate::home::Home;
 use crate::hook_reports::HookReports;
 use crate::judge::Turns;
 use crate::knowledge::Knowledge;
+use crate::process::Looks;
 use crate::programs;
 use crate::runs::{Owner, Runs};
 use crate::session::{self, Handles};
@@ -74,6 +75,7 @@ impl Services {
             knowledge: knowledge.clone(),
             transcripts: Transcripts::new(hints.clone()),
             turns: Turns::default(),
+            processes: Looks::default(),
             answer_status,
             records: records.clone(),
             context: context.clone(),

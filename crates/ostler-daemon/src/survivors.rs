@@ -2,13 +2,13 @@
 //! that none of them leaves.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use ostler_hold::{Identity, SESSION_MARK, cgroup, tree};
 use rustix::process::Signal;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
+
+use crate::shared_look::SharedLook;
 
 const RECHECK: Duration = Duration::from_millis(50);
 /// How long killed processes may take to go.
@@ -41,27 +41,15 @@ fn identities(pids: Option<&Vec<u32>>) -> Vec<Identity> {
     pids.into_iter().flatten().filter_map(|pid| Identity::of(*pid)).collect()
 }
 
-/// Ends what is left of sessions. A look at all processes serves everybody who asked before it began, for many sessions
-/// may be ended at the same time.
+/// Ends what is left of sessions; many of them may be ended at the same time.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Survivors(Arc<Mutex<Look>>);
-
-#[derive(Debug, Default)]
-struct Look {
-    began: Option<Instant>,
-    marked: HashMap<String, Vec<u32>>,
-}
+pub(crate) struct Survivors(SharedLook<HashMap<String, Vec<u32>>>);
 
 impl Survivors {
     async fn find(&self, id: &str) -> Vec<Identity> {
-        let asked = Instant::now();
-        let mut last = self.0.lock().await;
-        if last.began.is_none_or(|began| began < asked) {
-            let began = Some(Instant::now());
-            let marked = tokio::task::spawn_blocking(look).await.unwrap_or_default();
-            *last = Look { began, marked };
-        }
-        identities(last.marked.get(id))
+        let looks = self.0.clone();
+        let marked = tokio::task::spawn_blocking(move || looks.get(look)).await.unwrap_or_default();
+        identities(marked.get(id))
     }
 
     /// Ends the processes of a session: TERM, and KILL for those left after the grace time.

@@ -25,26 +25,43 @@ pub fn is_foreign(pid: u32, session: Option<&str>) -> bool {
     })
 }
 
+/// All living processes, by their parents.
+#[derive(Debug, Default)]
+pub struct Processes(HashMap<u32, Vec<u32>>);
+
+impl Processes {
+    /// Those that `/proc` shows now.
+    pub fn look() -> Self {
+        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+        for pid in process_ids() {
+            if let Some(stat) = proc_stat(pid).filter(|stat| stat.state != b'Z') {
+                children.entry(stat.parent).or_default().push(pid);
+            }
+        }
+        Self(children)
+    }
+
+    /// Process ids of all descendants of `root` that belong to its session, without `root`.
+    pub fn descendants(&self, root: u32, session: Option<&str>) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut open = vec![root];
+        while let Some(parent) = open.pop() {
+            for child in self.0.get(&parent).into_iter().flatten() {
+                // Where numbers were given again meanwhile, parents may go in a circle.
+                if *child == root || found.contains(child) || is_foreign(*child, session) {
+                    continue;
+                }
+                found.push(*child);
+                open.push(*child);
+            }
+        }
+        found
+    }
+}
+
 /// Process ids of all living descendants of `root` that belong to its session, without `root`.
 pub fn descendants(root: u32, session: Option<&str>) -> Vec<u32> {
-    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    for pid in process_ids() {
-        if let Some(stat) = proc_stat(pid).filter(|stat| stat.state != b'Z') {
-            children.entry(stat.parent).or_default().push(pid);
-        }
-    }
-    let mut found = Vec::new();
-    let mut open = vec![root];
-    while let Some(parent) = open.pop() {
-        for child in children.remove(&parent).unwrap_or_default() {
-            if is_foreign(child, session) {
-                continue;
-            }
-            found.push(child);
-            open.push(child);
-        }
-    }
-    found
+    Processes::look().descendants(root, session)
 }
 
 /// All process ids that `/proc` shows.

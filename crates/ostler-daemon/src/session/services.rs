@@ -10,6 +10,7 @@ use crate::continuity::Records;
 use crate::home::Home;
 use crate::judge::Turns;
 use crate::knowledge::Knowledge;
+use crate::process::Looks;
 use crate::transcript::Transcripts;
 
 /// What an actor needs of the daemon.
@@ -25,6 +26,8 @@ pub(crate) struct Services {
     pub(crate) transcripts: Transcripts,
     /// Questions to the judge, over all sessions.
     pub(crate) turns: Turns,
+    /// Looks at the processes of all sessions.
+    pub(crate) processes: Looks,
     /// Whether programs are told that their status is understood (OSC 7501).
     pub(crate) answer_status: bool,
     /// What is kept of projects.

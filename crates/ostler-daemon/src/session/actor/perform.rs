@@ -43,12 +43,7 @@ impl Actor {
                 self.perform_transcript(effect);
             }
             Effect::Sample => self.sample(),
-            Effect::FindKeyDriven { group, names } => {
-                let (pid, session) = (self.session.pid(), self.record.start.id.clone());
-                let look =
-                    move || pid.is_some_and(|pid| process::runs_in_group(pid, &session, group, &names));
-                self.errands.spawn_blocking(move || Event::KeyDriven(look()));
-            }
+            Effect::FindKeyDriven { group, names } => self.find_key_driven(group, names),
             Effect::CheckGrants => {
                 let grants = Grants {
                     folder: policy::is_trusted(&self.services.home, self.record.start.cwd.as_ref()),
@@ -193,14 +188,25 @@ impl Actor {
     fn sample(&mut self) {
         let Some(program) = self.session.pid() else { return };
         let session = self.record.start.id.clone();
-        self.errands.spawn_blocking(move || Event::Sampled(process::sample(program, &session)));
+        let looks = self.services.processes.clone();
+        self.errands.spawn_blocking(move || Event::Sampled(process::sample(&looks, program, &session)));
+    }
+
+    /// Looks whether a program that takes keys for commands has the terminal, aside.
+    fn find_key_driven(&mut self, group: u32, names: Vec<String>) {
+        let (pid, session) = (self.session.pid(), self.record.start.id.clone());
+        let looks = self.services.processes.clone();
+        let look =
+            move || pid.is_some_and(|pid| process::runs_in_group(&looks, pid, &session, group, &names));
+        self.errands.spawn_blocking(move || Event::KeyDriven(look()));
     }
 
     /// Looks for the agent's own process, aside.
     fn find_agent(&mut self, names: Vec<String>) {
         let Some(program) = self.session.pid() else { return };
         let session = self.record.start.id.clone();
-        let find = move || process::find_agent(program, &session, &names);
+        let looks = self.services.processes.clone();
+        let find = move || process::find_agent(&looks, program, &session, &names);
         self.errands.spawn_blocking(move || Event::AgentFound(find()));
     }
 
