@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     fn asked(texts: &[&str], tools: bool) -> Asked {
-        let tool = Tool { name: "shell".into(), schema: Value::Null, freeform: false };
+        let tool = Tool { name: "shell".into(), schema: Value::Null, freeform: false, namespace: None };
         Asked {
             model: "m".into(),
             stream: true,
