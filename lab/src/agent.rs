@@ -418,6 +418,28 @@ mod tests {
     }
 
     #[test]
+    fn every_scene_is_played_or_left_out_for_a_reason() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/agents");
+        let mut silent = Vec::new();
+        for name in AgentFile::names(&dir).unwrap() {
+            let file = AgentFile::read(&dir, &name).unwrap();
+            for version in file.versions().unwrap() {
+                let agent = file.resolve(&version, Scene::Reply).unwrap();
+                // One that is played at all beyond the usual scenes has an answer for each.
+                let beyond = Scene::all()
+                    .iter()
+                    .filter(|scene| !Scene::USUAL.contains(scene) && !agent.more_scenes.is_empty());
+                silent.extend(
+                    beyond
+                        .filter(|scene| agent.more_scenes.contains(scene) == agent.skip.contains_key(scene))
+                        .map(|scene| format!("{name} {version} {}", scene.name())),
+                );
+            }
+        }
+        assert_eq!(silent, Vec::<String>::new(), "in both or in neither of more_scenes and [skip]");
+    }
+
+    #[test]
     fn only_known_places_are_filled() {
         let places = Places { port: 8, home: "/h", cwd: "/h/p", agent: "/a", version: "1" };
         assert_eq!(

@@ -136,8 +136,8 @@ const PLAIN: Plan = Plan {
 const DIALOG: &str = "please [[say 5 words]] [[quote \\n\\nDo you want to proceed?\\n❯ 1. Yes\\n  2. No\\n\\nEnter to confirm · Esc to cancel]]";
 
 const COMPACTED: &[Step] = &[
-    Step::Prompt("please [[say 60 words]]"),
-    Step::Prompt("again [[say 60 words]]"),
+    Step::Prompt("please [[say 60 words over 2s]]"),
+    Step::Prompt("again [[say 60 words over 2s]]"),
     Step::Command("compact"),
 ];
 
