@@ -101,6 +101,8 @@ pub struct Install {
     pub npm: Vec<String>,
     /// From the Python package index, into a virtual environment.
     pub pip: Vec<String>,
+    /// The Python for that, where not every one will do.
+    pub python: Option<String>,
 }
 
 /// The command line and its surroundings.

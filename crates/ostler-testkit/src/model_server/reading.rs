@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn notes_around_a_text_do_not_count() {
-        let text = "<info-msg>\nIt is 8 o'clock\n</info-msg>\n please <b>x</b> 1 > 0 \n<reminder>be kind</reminder>";
+        let text =
+            "<info-msg>\nIt is 8 o'clock\n</info-msg>\n please <b>x</b> 1 > 0 \n<reminder>be kind</reminder>";
         assert_eq!(without_notes(text), "please <b>x</b> 1 > 0");
         for text in ["a < b", "<b>", "</b>", ">", "<", ""] {
             assert_eq!(without_notes(text), text);
