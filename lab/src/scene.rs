@@ -116,6 +116,8 @@ pub struct Plan {
     pub helper: bool,
     /// The terminal's size.
     pub size: &'static str,
+    /// Seconds a turn may take beyond what its script says.
+    pub patience: f64,
 }
 
 const REST: f64 = 4.0;
@@ -131,6 +133,7 @@ const PLAIN: Plan = Plan {
     background: false,
     helper: false,
     size: "120x40",
+    patience: 60.0,
 };
 
 const DIALOG: &str = "please [[say 5 words]] [[quote \\n\\nDo you want to proceed?\\n❯ 1. Yes\\n  2. No\\n\\nEnter to confirm · Esc to cancel]]";
@@ -287,9 +290,13 @@ impl Scene {
                 steps: &[Prompt(
                     "please [[status 529]] [[status 529]] [[status 529]] [[status 529]] [[say 5 words]]",
                 )],
+                // Some wait for half a minute before they try once more.
+                patience: 120.0,
                 ..PLAIN
             },
-            Self::Clear => Plan { steps: &[Prompt("please [[say 5 words]]"), Command("clear")], ..PLAIN },
+            Self::Clear => {
+                Plan { steps: &[Prompt("please [[say 5 words over 1s]]"), Command("clear")], ..PLAIN }
+            }
             Self::Compact => Plan { steps: COMPACTED, ..PLAIN },
             Self::DaemonKilled => Plan {
                 steps: &[Prompt("please [[say 60 words over 6s]]")],
