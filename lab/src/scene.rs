@@ -244,11 +244,13 @@ impl Scene {
             Self::Idle60 => Plan { steps: &[Prompt("please [[say 5 words]]")], rest: 60.0, ..PLAIN },
             Self::Menus => Plan { steps: &[Prompt("please [[say 5 words]]"), Menus], ..PLAIN },
             Self::ErasedDraft => {
-                Plan { steps: &[Draft("/"), Prompt("please [[say 5 words]]"), Draft("/")], ..PLAIN }
+                Plan { steps: &[Draft("/"), Prompt("please [[say 5 words over 1s]]"), Draft("/")], ..PLAIN }
             }
-            Self::RefusedCommand => {
-                Plan { steps: &[Prompt("please [[say 5 words]]"), Command("refused")], rest: 8.0, ..PLAIN }
-            }
+            Self::RefusedCommand => Plan {
+                steps: &[Prompt("please [[say 5 words over 1s]]"), Command("refused")],
+                rest: 8.0,
+                ..PLAIN
+            },
             Self::Review => Plan {
                 steps: &[Prompt(
                     "please [[question Which colour shall it be? | Which size shall it be?]] [[say 5 words]]",
