@@ -138,6 +138,8 @@ const PLAIN: Plan = Plan {
 
 const DIALOG: &str = "please [[say 5 words]] [[quote \\n\\nDo you want to proceed?\\n❯ 1. Yes\\n  2. No\\n\\nEnter to confirm · Esc to cancel]]";
 
+const RETRIES: &str = "please [[status 529]] [[status 529]] [[status 529]] [[status 529]] [[say 5 words]]";
+
 const COMPACTED: &[Step] = &[
     Step::Prompt("please [[say 60 words over 2s]]"),
     Step::Prompt("again [[say 60 words over 2s]]"),
@@ -289,9 +291,7 @@ impl Scene {
             },
             Self::QuotedDialog => Plan { steps: &[Prompt(DIALOG)], rest: 6.0, ..PLAIN },
             Self::Retries => Plan {
-                steps: &[Prompt(
-                    "please [[status 529]] [[status 529]] [[status 529]] [[status 529]] [[say 5 words]]",
-                )],
+                steps: &[Prompt(RETRIES)],
                 // Some wait for half a minute before they try once more.
                 patience: 120.0,
                 ..PLAIN
