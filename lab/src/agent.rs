@@ -101,6 +101,8 @@ pub struct Install {
     pub npm: Vec<String>,
     /// From the Python package index, into a virtual environment.
     pub pip: Vec<String>,
+    /// The Python for that, where not every one will do.
+    pub python: Option<String>,
 }
 
 /// The command line and its surroundings.
@@ -415,6 +417,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_scene_is_played_or_left_out_for_a_reason() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/agents");
+        let mut silent = Vec::new();
+        for name in AgentFile::names(&dir).unwrap() {
+            let file = AgentFile::read(&dir, &name).unwrap();
+            for version in file.versions().unwrap() {
+                let agent = file.resolve(&version, Scene::Reply).unwrap();
+                // One that is played at all beyond the usual scenes has an answer for each.
+                let beyond = Scene::all()
+                    .iter()
+                    .filter(|scene| !Scene::USUAL.contains(scene) && !agent.more_scenes.is_empty());
+                silent.extend(
+                    beyond
+                        .filter(|scene| agent.more_scenes.contains(scene) == agent.skip.contains_key(scene))
+                        .map(|scene| format!("{name} {version} {}", scene.name())),
+                );
+            }
+        }
+        assert_eq!(silent, Vec::<String>::new(), "in both or in neither of more_scenes and [skip]");
     }
 
     #[test]

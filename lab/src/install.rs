@@ -56,7 +56,7 @@ pub fn installed(agent: &str, version: &str, install: &Install) -> Result<PathBu
         npm_install(&dir, &npm)?;
     }
     if !pip.is_empty() {
-        pip_install(&dir, &pip)?;
+        pip_install(&dir, install.python.as_deref().unwrap_or("python3"), &pip)?;
     }
     fs::write(dir.join(COMPLETE), wanted)?;
     Ok(dir)
@@ -72,9 +72,9 @@ fn npm_install(dir: &Path, packages: &[String]) -> Result<()> {
     run(command, packages)
 }
 
-fn pip_install(dir: &Path, packages: &[String]) -> Result<()> {
+fn pip_install(dir: &Path, python: &str, packages: &[String]) -> Result<()> {
     if !dir.join("bin/python").exists() {
-        let mut command = Command::new("python3");
+        let mut command = Command::new(python);
         command.args(["-m", "venv"]).arg(dir);
         run(command, packages)?;
     }

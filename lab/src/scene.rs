@@ -116,6 +116,8 @@ pub struct Plan {
     pub helper: bool,
     /// The terminal's size.
     pub size: &'static str,
+    /// Seconds a turn may take beyond what its script says.
+    pub patience: f64,
 }
 
 const REST: f64 = 4.0;
@@ -131,13 +133,16 @@ const PLAIN: Plan = Plan {
     background: false,
     helper: false,
     size: "120x40",
+    patience: 60.0,
 };
 
 const DIALOG: &str = "please [[say 5 words]] [[quote \\n\\nDo you want to proceed?\\n❯ 1. Yes\\n  2. No\\n\\nEnter to confirm · Esc to cancel]]";
 
+const RETRIES: &str = "please [[status 529]] [[status 529]] [[status 529]] [[status 529]] [[say 5 words]]";
+
 const COMPACTED: &[Step] = &[
-    Step::Prompt("please [[say 60 words]]"),
-    Step::Prompt("again [[say 60 words]]"),
+    Step::Prompt("please [[say 60 words over 2s]]"),
+    Step::Prompt("again [[say 60 words over 2s]]"),
     Step::Command("compact"),
 ];
 
@@ -241,11 +246,13 @@ impl Scene {
             Self::Idle60 => Plan { steps: &[Prompt("please [[say 5 words]]")], rest: 60.0, ..PLAIN },
             Self::Menus => Plan { steps: &[Prompt("please [[say 5 words]]"), Menus], ..PLAIN },
             Self::ErasedDraft => {
-                Plan { steps: &[Draft("/"), Prompt("please [[say 5 words]]"), Draft("/")], ..PLAIN }
+                Plan { steps: &[Draft("/"), Prompt("please [[say 5 words over 1s]]"), Draft("/")], ..PLAIN }
             }
-            Self::RefusedCommand => {
-                Plan { steps: &[Prompt("please [[say 5 words]]"), Command("refused")], rest: 8.0, ..PLAIN }
-            }
+            Self::RefusedCommand => Plan {
+                steps: &[Prompt("please [[say 5 words over 1s]]"), Command("refused")],
+                rest: 8.0,
+                ..PLAIN
+            },
             Self::Review => Plan {
                 steps: &[Prompt(
                     "please [[question Which colour shall it be? | Which size shall it be?]] [[say 5 words]]",
@@ -284,12 +291,14 @@ impl Scene {
             },
             Self::QuotedDialog => Plan { steps: &[Prompt(DIALOG)], rest: 6.0, ..PLAIN },
             Self::Retries => Plan {
-                steps: &[Prompt(
-                    "please [[status 529]] [[status 529]] [[status 529]] [[status 529]] [[say 5 words]]",
-                )],
+                steps: &[Prompt(RETRIES)],
+                // Some wait for half a minute before they try once more.
+                patience: 120.0,
                 ..PLAIN
             },
-            Self::Clear => Plan { steps: &[Prompt("please [[say 5 words]]"), Command("clear")], ..PLAIN },
+            Self::Clear => {
+                Plan { steps: &[Prompt("please [[say 5 words over 1s]]"), Command("clear")], ..PLAIN }
+            }
             Self::Compact => Plan { steps: COMPACTED, ..PLAIN },
             Self::DaemonKilled => Plan {
                 steps: &[Prompt("please [[say 60 words over 6s]]")],

@@ -157,8 +157,9 @@ fn act(driver: &mut Driver, job: &Job) -> Result<()> {
         answer_dialog(driver, agent, &name, hold, START)?;
     }
     driver.await_screen("the prompt appears", &agent.ready.appears, START)?;
+    let seen = driver.now();
     driver.rest(agent.ready.settle);
-    driver.mark(driver.now(), What::Ready);
+    driver.mark(seen, What::Ready);
     driver.snapshot("ready");
     driver.rest(1.5);
     let dialogs = agent.turn_dialogs.clone().unwrap_or_else(|| own(plan.turn_dialogs));
@@ -314,7 +315,7 @@ fn finish_turn(driver: &mut Driver, agent: &Agent, plan: &Plan, turn: usize) -> 
             None => driver.rest(WATCH),
         }
     } else if !ends_by_dialog(driver) {
-        driver.until("the last byte is sent", TURN, || {
+        driver.until("the last byte is sent", plan.patience, || {
             let last = |event: &Event| matches!(event, Event::LastByte { more: false, .. });
             Ok(driver
                 .exchanges()

@@ -175,6 +175,7 @@ fn reading(state: State) -> Reading {
         until: None,
         general: false,
         certain: false,
+        answered: false,
         moving: false,
         print: 0,
     };

@@ -255,12 +255,12 @@ impl Reader {
 
     fn finding(&mut self, index: usize, rule: &Rule, screen: &Screen) -> Finding {
         let mut seen = Vec::new();
-        if rule.is_hint_of_work() || rule.is_failure() {
+        if rule.is_hint_of_work() || rule.is_told_apart() {
             self.seen(&rule.test, &mut seen);
         }
         let prints: Vec<Print> =
             seen.iter().filter_map(|row| self.prints.get(*row).copied().flatten()).collect();
-        // Which rows a failure is in matters, not where they are.
+        // Which rows a failure or an answer is in matters, not where they are.
         let print = |prints: &[Print]| prints.iter().fold(0_u64, |sum, print| sum.wrapping_add(print.hash));
         Finding {
             rule: rule.id.clone(),
@@ -269,7 +269,8 @@ impl Reader {
             until: rule.until.and_then(|(region, pattern)| self.until(screen, region, pattern)),
             general: rule.general,
             certain: rule.certain,
-            print: if rule.is_failure() { print(&prints) } else { 0 },
+            answered: rule.answered,
+            print: if rule.is_told_apart() { print(&prints) } else { 0 },
             moving: rule.is_hint_of_work() && {
                 let texts: Vec<String> = seen.iter().map(|row| self.row_text(screen, *row)).collect();
                 self.traces[index].follow(&texts)

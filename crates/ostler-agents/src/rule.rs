@@ -20,6 +20,8 @@ pub struct RuleSpec {
     /// It holds however much else moves on the screen: idle is believed without a quiet moment. Work is believed though
     /// hooks or transcript say that the turn is over.
     pub certain: bool,
+    /// Of idle: what was typed last is over and began no work, or none that goes on, if this was not there before it.
+    pub answered: bool,
     /// It holds for agents in general, beside their own rules; only in the preset for agents in general.
     pub general: bool,
     /// When it holds.

@@ -64,6 +64,7 @@ pub(crate) struct Rule {
     pub(crate) kind: Option<Arc<str>>,
     pub(crate) general: bool,
     pub(crate) certain: bool,
+    pub(crate) answered: bool,
     pub(crate) test: Test,
     /// Where the end of a limit is told.
     pub(crate) until: Option<(Region, usize)>,
@@ -78,6 +79,11 @@ impl Rule {
     /// Whether it shows that a turn came to nothing.
     pub(crate) fn is_failure(&self) -> bool {
         matches!(self.state, State::Limited | State::Error)
+    }
+
+    /// Whether it matters that the rows it sees are others than before.
+    pub(crate) fn is_told_apart(&self) -> bool {
+        self.is_failure() || self.answered
     }
 }
 
@@ -145,7 +151,7 @@ impl RuleBook {
         let rules: Vec<Rule> = rules.into_iter().map(|(_, rule)| rule).collect();
         let (mut telling, mut hints) = (Vec::new(), Vec::new());
         telling.extend(rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern));
-        rules.iter().filter(|rule| rule.is_failure()).for_each(|rule| rule.test.patterns(&mut telling));
+        rules.iter().filter(|rule| rule.is_told_apart()).for_each(|rule| rule.test.patterns(&mut telling));
         rules.iter().filter(|rule| rule.is_hint_of_work()).for_each(|rule| rule.test.patterns(&mut hints));
         let (set, patterns) = compiler.finish()?;
         let speech = speech(&preset.conversation)?;
@@ -325,6 +331,9 @@ impl Compiler {
         if matches!(state, State::Exited | State::Unknown | State::Starting) {
             return Err(RuleError::new(format!("{field}.state"), format!("no screen shows {state}")));
         }
+        if spec.answered && state != State::Idle {
+            return Err(RuleError::new(format!("{field}.answered"), format!("{state} answers nothing")));
+        }
         if let Some(answer) = &spec.answer {
             check_answer(&format!("{field}.answer"), answer)?;
         }
@@ -334,10 +343,8 @@ impl Compiler {
             return Ok(None);
         }
         let (id, kind) = (Arc::from(id), spec.kind.as_deref().map(Arc::from));
-        Ok(Some((
-            spec.priority,
-            Rule { id, state, kind, general: spec.general, certain: spec.certain, test, until },
-        )))
+        let RuleSpec { priority, general, certain, answered, .. } = *spec;
+        Ok(Some((priority, Rule { id, state, kind, general, certain, answered, test, until })))
     }
 
     fn test(

@@ -98,7 +98,7 @@ pub struct Detector {
     away: bool,
     /// Something was asked of it, in the time of this daemon or an earlier one.
     asked: bool,
-    /// When it was last given a prompt, as far as one can tell, and which failures its screen showed then.
+    /// When it was last given a prompt, as far as one can tell, and which failures and answers its screen showed then.
     prompted: Option<At<Vec<u64>>>,
     activity: Activity,
     sample: Option<At<ProcessSample>>,
@@ -249,7 +249,8 @@ impl Detector {
     fn prompt(&mut self, now: Steady) {
         self.asked = true;
         self.away |= self.verdict.state == State::Idle;
-        let what = self.reading.failures().map(|failure| failure.print).collect();
+        let shown = self.reading.failures().chain(self.reading.answers());
+        let what = shown.map(|finding| finding.print).collect();
         self.prompted = Some(At { what, at: now });
     }
 
@@ -286,6 +287,13 @@ impl Detector {
         let went_to_work = self.entered.is_some_and(|entered| self.seen.working >= Some(entered));
         if went_to_work || blocked {
             self.entered = None;
+        }
+        // An answer is on the screen that was not there before: nothing more comes of what was typed.
+        let old = |finding: &Finding| {
+            self.prompted.as_ref().is_some_and(|prompted| prompted.what.contains(&finding.print))
+        };
+        if !working && !blocked && reading.answers().any(|answer| !old(answer)) {
+            (self.entered, self.emptied) = (None, None);
         }
         self.vacant |= reading.draft == Some(false);
         self.reading = reading;

@@ -11,9 +11,16 @@ pub fn newest(install: &Install) -> Result<String> {
     if let Some(package) = install.npm.first().and_then(|package| name(package, "@")) {
         return asked("npm", &["view", package, "version"], |said| said.trim().to_owned());
     }
-    let package =
-        install.pip.first().and_then(|package| name(package, "==")).context("no package is named")?;
-    asked("python3", &["-m", "pip", "index", "versions", package], |said| in_parentheses(said).to_owned())
+    let package = install
+        .pip
+        .first()
+        .and_then(|package| name(package, "=="))
+        .context("no package is named whose number is that of the release")?;
+    asked(
+        install.python.as_deref().unwrap_or("python3"),
+        &["-m", "pip", "index", "versions", package],
+        |said| in_parentheses(said).to_owned(),
+    )
 }
 
 /// The package without the place of its release.

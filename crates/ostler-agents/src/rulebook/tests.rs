@@ -49,6 +49,10 @@ fn what_cannot_be_used_is_refused_with_its_field() {
             "rules.it.versions: unexpected",
         ),
         (
+            "[rules.it]\nstate = 'working'\nanswered = true\nwhen.composer = true".into(),
+            "rules.it.answered: working answers nothing",
+        ),
+        (
             format!("{}\nanswer = {{ accept = '(' }}", rule("composer = true")),
             "rules.it.answer.accept: regex",
         ),

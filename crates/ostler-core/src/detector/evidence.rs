@@ -27,7 +27,9 @@ pub struct Finding {
     pub certain: bool,
     /// What it saw has changed in its place since it came: nobody quotes that.
     pub moving: bool,
-    /// Of a failure: tells the rows it saw from others that say the same.
+    /// Of idle: what was typed last is over, if this was not there before it.
+    pub answered: bool,
+    /// Of a failure, and of such an answer: tells the rows it saw from others that say the same.
     pub print: u64,
 }
 
@@ -50,6 +52,11 @@ impl Reading {
     pub(super) fn retrying(&self) -> Option<Failure> {
         let at_work = |finding: &&Finding| finding.state == State::Working && !finding.general;
         self.findings.iter().filter(at_work).find_map(|finding| Failure::named(finding.kind.as_deref()?))
+    }
+
+    /// What shows that something that was typed is over.
+    pub(super) fn answers(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.answered && finding.state == State::Idle)
     }
 
     /// The failures on the screen; limits count before other errors.

@@ -160,7 +160,7 @@ fn sample(words: &str) -> Option<ProcessSample> {
     Some(sample)
 }
 
-/// `~` is general, `!` certain, `+` moving, `#print`, `/kind`, `@until`; `draft` and `empty` are the composer.
+/// `~` is general, `!` certain, `+` moving, `=` an answer, `#print`, `/kind`, `@until`; `draft` and `empty` are the composer.
 fn reading(words: &str) -> Reading {
     let mut reading = Reading::default();
     for word in words.split_whitespace() {
@@ -171,7 +171,7 @@ fn reading(words: &str) -> Reading {
         let (word, print) = word.split_once('#').unwrap_or((word, "0"));
         let (word, until) = word.split_once('@').map_or((word, None), |(word, until)| (word, Some(until)));
         let (word, kind) = word.split_once('/').map_or((word, None), |(word, kind)| (word, Some(kind)));
-        let state: State = word.trim_matches(['~', '!', '+']).parse().unwrap();
+        let state: State = word.trim_matches(['~', '!', '+', '=']).parse().unwrap();
         reading.findings.push(Finding {
             rule: word.into(),
             state,
@@ -179,6 +179,7 @@ fn reading(words: &str) -> Reading {
             until: until.map(Into::into),
             general: word.starts_with('~'),
             certain: word.ends_with('!'),
+            answered: word.ends_with('='),
             moving: word.ends_with('+'),
             print: print.parse().unwrap(),
         });

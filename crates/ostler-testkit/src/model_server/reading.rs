@@ -50,6 +50,25 @@ pub(super) fn user_item(text: &str) -> Option<Item> {
     (!trimmed.is_empty() && !is_note(trimmed)).then(|| Item::User(text.to_owned()))
 }
 
+/// A user's text without the notes that an agent has put before or behind it, and changes from one request to the next.
+pub(super) fn without_notes(text: &str) -> &str {
+    let mut text = text.trim();
+    loop {
+        let before = text.strip_prefix('<').and_then(|rest| {
+            let (tag, rest) = rest.split_once('>')?;
+            Some(rest.split_once(&format!("</{tag}>"))?.1)
+        });
+        let behind = text.strip_suffix('>').and_then(|rest| {
+            let tag = &rest[rest.rfind("</")? + 2..];
+            Some(&text[..text.rfind(&format!("<{tag}>"))?])
+        });
+        match before.or(behind) {
+            Some(rest) => text = rest.trim(),
+            None => return text,
+        }
+    }
+}
+
 fn is_note(text: &str) -> bool {
     let Some((tag, _)) = text.strip_prefix('<').and_then(|rest| rest.split_once('>')) else { return false };
     let name = tag.split_whitespace().next().unwrap_or(tag);
@@ -67,6 +86,16 @@ mod tests {
         let first = asked(vec![user("a"), Item::Model, user("b"), user("c")]);
         assert_eq!((first.fresh(), first.prompts()), (vec!["b".to_owned(), "c".to_owned()], 3));
         assert!(asked(vec![user("a"), Item::Model, Item::Result]).fresh().is_empty());
+    }
+
+    #[test]
+    fn notes_around_a_text_do_not_count() {
+        let text =
+            "<info-msg>\nIt is 8 o'clock\n</info-msg>\n please <b>x</b> 1 > 0 \n<reminder>be kind</reminder>";
+        assert_eq!(without_notes(text), "please <b>x</b> 1 > 0");
+        for text in ["a < b", "<b>", "</b>", ">", "<", ""] {
+            assert_eq!(without_notes(text), text);
+        }
     }
 
     #[test]

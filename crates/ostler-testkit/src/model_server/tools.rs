@@ -13,6 +13,8 @@ pub struct Tool {
     pub schema: Value,
     /// It takes a text instead of JSON.
     pub freeform: bool,
+    /// The group of tools that it is offered in.
+    pub namespace: Option<String>,
 }
 
 /// A call of a tool.
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
 
     fn tool(name: &str, schema: Value) -> Tool {
-        Tool { name: name.into(), schema, freeform: false }
+        Tool { name: name.into(), schema, freeform: false, namespace: None }
     }
 
     #[test]

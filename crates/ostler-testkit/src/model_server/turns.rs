@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::reading::{Asked, Item};
+use super::reading::{Asked, Item, without_notes};
 use super::script::{self, Ending, Part, Reply};
 use super::settings::Settings;
 
@@ -41,7 +41,7 @@ impl Turns {
         }
         let is_main = |text: &&&str| !script::replies(settings.script(text).0).is_empty();
         let turn = prompts.iter().filter(is_main).count();
-        let given = self.given.entry((turn, user.clone())).or_default();
+        let given = self.given.entry((turn, without_notes(&user).to_owned())).or_default();
         let reply = replies.get(*given).or_else(|| replies.last().filter(|last| last.forever));
         // An agent may ask once more than the script foresaw, say after a tool that failed.
         let reply = reply.cloned().unwrap_or_else(|| done("All done."));
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     fn asked(texts: &[&str], tools: bool) -> Asked {
-        let tool = Tool { name: "shell".into(), schema: Value::Null, freeform: false };
+        let tool = Tool { name: "shell".into(), schema: Value::Null, freeform: false, namespace: None };
         Asked {
             model: "m".into(),
             stream: true,

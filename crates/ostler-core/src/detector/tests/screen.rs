@@ -187,6 +187,22 @@ fn what_is_erased_or_refused_is_no_work() {
 }
 
 #[test]
+fn a_command_that_is_answered_at_once_is_no_work() {
+    for (expected, rest) in [(KNOWN, "0 read idle empty"), (SPEAKS, "0 claim idle\n 10 read idle empty")] {
+        let typed = format!("{rest}\n 2000 type\n 2040 read idle draft\n 3000 enter -> working\n 3050 out");
+        play(expected, &format!("{typed}\n 3080 read idle=#1 empty -> idle\n 9000 -> idle"));
+        // What was answered before says nothing of this one, as long as the same rows stand there.
+        let again = format!(
+            "{rest}\n 900 read idle=#7 empty\n 2000 type\n 2040 read idle=#7 draft\n 3000 enter -> working"
+        );
+        play(expected, &format!("{again}\n 3050 out\n 3080 read idle=#7 empty -> working\n 4000 -> working"));
+        play(expected, &format!("{again}\n 3050 out\n 3080 read idle=#8 empty -> idle"));
+        // It may leave the text where it was.
+        play(expected, &format!("{typed}\n 3080 read idle=#3 draft -> idle"));
+    }
+}
+
+#[test]
 fn an_agent_is_ready_when_its_composer_is_there() {
     let boxed = Expectations { composer: true, ..SPEAKS };
     play(boxed, "0 claim idle -> starting\n 400 out\n 430 read idle empty -> idle");

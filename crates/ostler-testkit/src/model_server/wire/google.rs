@@ -26,7 +26,7 @@ pub(super) fn read(path: &str, body: &Value) -> Asked {
     let tools = declared.filter_map(|function| {
         let schema = function.get("parametersJsonSchema").or_else(|| function.get("parameters"));
         let name = function["name"].as_str()?.to_owned();
-        Some(Tool { name, schema: schema.cloned().unwrap_or(Value::Null), freeform: false })
+        Some(Tool { name, schema: schema.cloned().unwrap_or(Value::Null), freeform: false, namespace: None })
     });
     let model = path.rsplit('/').next().and_then(|last| last.split(':').next()).unwrap_or_default();
     Asked { model: model.to_owned(), stream: path.contains(":stream"), items, tools: tools.collect() }

@@ -132,7 +132,7 @@ fn tools<'a>(list: &'a Value, name: &str, schema: &str) -> impl Iterator<Item = 
     list.as_array().into_iter().flatten().filter_map(move |tool| {
         let freeform = tool["type"] == "custom";
         let schema = tool.pointer(&schema).cloned().unwrap_or(Value::Null);
-        Some(Tool { name: tool.pointer(&name)?.as_str()?.to_owned(), schema, freeform })
+        Some(Tool { name: tool.pointer(&name)?.as_str()?.to_owned(), schema, freeform, namespace: None })
     })
 }
 

@@ -16,8 +16,22 @@ pub(super) fn read(body: &Value) -> Asked {
         model: body["model"].as_str().unwrap_or_default().to_owned(),
         stream: body["stream"] == true,
         items,
-        tools: tools(&body["tools"], "/name", "/parameters").collect(),
+        tools: tools(&body["tools"], "/name", "/parameters")
+            .collect::<Vec<_>>()
+            .into_iter()
+            .chain(grouped(body))
+            .collect(),
     }
+}
+
+/// The tools that are offered in groups.
+fn grouped(body: &Value) -> impl Iterator<Item = Tool> + '_ {
+    let groups = body["tools"].as_array().into_iter().flatten().filter(|tool| tool["type"] == "namespace");
+    groups.flat_map(|group| {
+        let namespace = group["name"].as_str().map(str::to_owned);
+        let inner = tools(&group["tools"], "/name", "/parameters").collect::<Vec<_>>();
+        inner.into_iter().map(move |tool| Tool { namespace: namespace.clone(), ..tool })
+    })
 }
 
 fn item(value: &Value) -> Option<Item> {
@@ -48,12 +62,12 @@ pub(super) struct Events {
     model: String,
     sequence: u64,
     text: String,
-    freeform: Vec<String>,
+    offered: Vec<Tool>,
 }
 
 impl Events {
     pub(super) fn new(id: u64, model: String, tools: &[Tool]) -> Self {
-        Self { id, model, sequence: 0, text: String::new(), freeform: freeform(tools) }
+        Self { id, model, sequence: 0, text: String::new(), offered: tools.to_vec() }
     }
 
     fn event(&mut self, name: &str, mut body: Value) -> String {
@@ -97,7 +111,7 @@ impl Stream for Events {
 
     fn end(&mut self, call: Option<&Call>) -> String {
         let said = Said { text: std::mem::take(&mut self.text), call: call.cloned() };
-        let items = output(self.id, &said, &self.freeform);
+        let items = output(self.id, &said, &self.offered);
         let mut out = String::new();
         for (index, item) in items.iter().enumerate() {
             if item["type"] != "message" {
@@ -114,26 +128,31 @@ impl Stream for Events {
 pub(super) fn whole(id: u64, model: &str, said: &Said, tools: &[Tool]) -> Value {
     json!({
         "id": format!("resp_{id:08}"), "object": "response", "created_at": 1_700_000_000, "status": "completed",
-        "model": model, "output": output(id, said, &freeform(tools)),
+        "model": model, "output": output(id, said, tools),
         "usage": {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 10,
                   "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 110}
     })
 }
 
-fn output(id: u64, said: &Said, freeform: &[String]) -> Vec<Value> {
+fn output(id: u64, said: &Said, offered: &[Tool]) -> Vec<Value> {
     let mut items = Vec::new();
     if !said.text.is_empty() {
         items.push(message_item(id, &said.text));
     }
     if let Some(call) = &said.call {
         let (item_id, call_id) = (format!("fc_{id:08}"), format!("call_{id:08}"));
-        items.push(if freeform.contains(&call.name) {
+        let tool = offered.iter().find(|tool| tool.name == call.name);
+        let mut item = if tool.is_some_and(|tool| tool.freeform) {
             json!({"type": "custom_tool_call", "id": item_id, "call_id": call_id, "status": "completed",
                    "name": call.name, "input": call.arguments.as_str().unwrap_or_default()})
         } else {
             json!({"type": "function_call", "id": item_id, "call_id": call_id, "status": "completed",
                    "name": call.name, "arguments": call.arguments.to_string()})
-        });
+        };
+        if let Some(namespace) = tool.and_then(|tool| tool.namespace.as_ref()) {
+            item["namespace"] = json!(namespace);
+        }
+        items.push(item);
     }
     items
 }
@@ -145,8 +164,4 @@ fn message_item(id: u64, text: &str) -> Value {
 
 fn message_id(id: u64) -> String {
     format!("msg_{id:08}")
-}
-
-fn freeform(tools: &[Tool]) -> Vec<String> {
-    tools.iter().filter(|tool| tool.freeform).map(|tool| tool.name.clone()).collect()
 }
