@@ -94,8 +94,8 @@ impl Delivery {
         if let Some(because) = sign {
             // An agent that names the prompts it takes gives the better proof, a moment later.
             let first = at_work.unwrap_or(now);
-            let refusable = because == ProofEvidence::Emptied && view.tells_refusals;
-            let awaits = if self.command { refusable } else { view.tells_prompts };
+            // And some go to work to find out that they do not know a command.
+            let awaits = if self.command { view.tells_refusals } else { view.tells_prompts };
             if !awaits || now >= first.plus(self.policy.word) {
                 return self.submitted(because);
             }

@@ -283,3 +283,58 @@ fn an_agent_that_was_slow_to_take_it_has_as_long_to_go_to_work() {
     let uncertain = Action::Fail(FailReason::Uncertain);
     assert_eq!(play(&mut delivery, &[(60_000, Event::Looked, empty)]), [(60_000, uncertain)]);
 }
+
+#[test]
+fn a_command_counts_only_when_its_refusal_would_have_been_seen() {
+    let command = || entered().of_command(true);
+    let work = View { at_work: true, ..view(State::Working, ComposerView::Empty) };
+    let emptied = view(State::Idle, ComposerView::Empty);
+    // Who says nothing of unknown commands is believed at once.
+    let submitted = |because| Action::Prove(Proof::Submitted, because);
+    assert_eq!(
+        play(&mut command(), &[(300, Event::Looked, work)]),
+        [(300, submitted(ProofEvidence::WentToWork))]
+    );
+    assert_eq!(
+        play(&mut command(), &[(300, Event::Looked, emptied)]),
+        [(300, submitted(ProofEvidence::Emptied))]
+    );
+    // Who would say so is waited for, also when it looks the command up like work.
+    let telling = |view| View { tells_refusals: true, ..view };
+    let refusing = View { refused: true, ..telling(emptied) };
+    for seen in [work, emptied] {
+        let mut delivery = command();
+        let done =
+            play(&mut delivery, &[(300, Event::Looked, telling(seen)), (900, Event::Looked, refusing)]);
+        assert_eq!(done, [(900, Action::Fail(FailReason::NotACommand))]);
+        let mut delivery = command();
+        let done = play(
+            &mut delivery,
+            &[(300, Event::Looked, telling(seen)), (2_300, Event::Looked, telling(seen))],
+        );
+        assert!(matches!(done[..], [(2_300, Action::Prove(Proof::Submitted, _))]), "{done:?}");
+    }
+    // What stands in the composer is taken out first.
+    let mut delivery = command();
+    let stands = View { refused: true, ..telling(view(State::Idle, ComposerView::Ours)) };
+    let done = play(
+        &mut delivery,
+        &[(300, Event::Looked, stands), (310, Event::Typed, stands), (400, Event::Looked, refusing)],
+    );
+    assert_eq!(done, [(300, Action::Type(Write::Clear)), (400, Action::Fail(FailReason::NotACommand))]);
+}
+
+#[test]
+fn enter_behind_a_command_waits_until_the_screen_stands_still() {
+    let ours = |at| drew(at, view(State::Idle, ComposerView::Ours));
+    let mut delivery = written().of_command(true);
+    let looks = [60, 300, 700, 899, 900].map(|at| (at, Event::Looked, ours(at.min(300))));
+    let done = play(&mut delivery, &looks);
+    let seen = Action::Prove(Proof::Seen, ProofEvidence::Composer);
+    assert_eq!(done, [(60, seen), (900, Action::Type(Write::Enter))]);
+    // One that never does is not waited for.
+    let mut delivery = written().of_command(true);
+    let looks: Vec<_> = (0..30).map(|step| 60 + step * 100).map(|at| (at, Event::Looked, ours(at))).collect();
+    let done = play(&mut delivery, &looks);
+    assert_eq!(done, [(60, seen), (2_160, Action::Type(Write::Enter))]);
+}
