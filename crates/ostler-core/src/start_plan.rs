@@ -88,6 +88,9 @@ pub const MAX_ARGUMENT: usize = 32 << 10;
 /// Longest context that is typed; a longer one goes by file.
 pub const MAX_CONTEXT: usize = 100 << 10;
 
+/// Bytes of the request to confirm a context, which is around it.
+const REQUEST: usize = 100;
+
 /// Decides which way each piece goes.
 pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
     let Wanted { beacon, context, work } = wanted;
@@ -107,16 +110,15 @@ pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
     match (context, work) {
         (None, None) => {}
         (None, Some(work)) => pieces.push(first(Part::Work, with_beacon(work), false)),
-        (Some(context), work) if abilities.hook.is_some_and(|limit| context.len() <= limit) => {
-            pieces.push(Piece {
-                part: Part::Context,
-                text: context.to_owned(),
-                way: StartupRoute::Hook,
-                ack: false,
-            });
-            pieces.extend(work.map(|work| first(Part::Work, with_beacon(work), false)));
-        }
         (Some(context), work) => {
+            // Who speaks is said once, with what the agent is to do if there is anything.
+            let told = if work.is_some() { context.to_owned() } else { with_beacon(context) };
+            if abilities.hook.is_some_and(|limit| told.len() + REQUEST <= limit) {
+                let way = StartupRoute::Hook;
+                pieces.push(Piece { part: Part::Context, text: told, way, ack: true });
+                pieces.extend(work.map(|work| first(Part::Work, with_beacon(work), false)));
+                return pieces;
+            }
             pieces.push(first(Part::Context, with_beacon(context), true));
             pieces.extend(work.map(|work| Piece {
                 part: Part::Work,
@@ -139,9 +141,9 @@ mod tests {
     use super::*;
 
     const NEITHER: Abilities = Abilities { hook: None, argument: false };
-    const HOOK: Abilities = Abilities { hook: Some(10), argument: false };
+    const HOOK: Abilities = Abilities { hook: Some(REQUEST + 10), argument: false };
     const ARGUMENT: Abilities = Abilities { hook: None, argument: true };
-    const BOTH: Abilities = Abilities { hook: Some(10), argument: true };
+    const BOTH: Abilities = Abilities { hook: Some(REQUEST + 10), argument: true };
 
     fn ways(
         abilities: Abilities,
@@ -161,8 +163,8 @@ mod tests {
         use StartupRoute::{Argument, Hook, Message};
         let text = str::to_owned;
         for (abilities, expected) in [
-            (BOTH, [(Context, Hook, text("ctx"), false), (Work, Argument, text("B\n\ndo"), false)]),
-            (HOOK, [(Context, Hook, text("ctx"), false), (Work, Message, text("B\n\ndo"), false)]),
+            (BOTH, [(Context, Hook, text("ctx"), true), (Work, Argument, text("B\n\ndo"), false)]),
+            (HOOK, [(Context, Hook, text("ctx"), true), (Work, Message, text("B\n\ndo"), false)]),
             (ARGUMENT, [(Context, Argument, text("B\n\nctx"), true), (Work, Message, text("do"), false)]),
             (NEITHER, [(Context, Message, text("B\n\nctx"), true), (Work, Message, text("do"), false)]),
         ] {
@@ -170,6 +172,11 @@ mod tests {
         }
         assert_eq!(ways(BOTH, None, Some("do")), [(Work, Argument, text("B\n\ndo"), false)]);
         assert_eq!(ways(NEITHER, None, None), []);
+        // Without a prompt, who speaks is said with the context.
+        for (abilities, way) in [(BOTH, Hook), (HOOK, Hook), (ARGUMENT, Argument), (NEITHER, Message)] {
+            let alone = ways(abilities, Some("ctx"), None);
+            assert_eq!(alone, [(Context, way, text("B\n\nctx"), true)], "{abilities:?}");
+        }
     }
 
     #[test]

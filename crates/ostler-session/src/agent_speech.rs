@@ -58,7 +58,9 @@ impl Session {
     fn unacknowledged(&self, on_screen: bool) -> Vec<String> {
         let recent = self.outbox.recent.iter();
         let wanting = recent.filter(|recent| recent.wants_ack && !(on_screen && recent.quoted));
-        wanting.map(|recent| recent.message.id.clone()).collect()
+        let kept = self.outbox.open.values().filter(|open| open.delivery.is_kept() && open.message.terms.ack);
+        let kept = kept.map(|open| &open.message.id);
+        wanting.map(|recent| &recent.message.id).chain(kept).cloned().collect()
     }
 
     /// The agent wants its context: it gets it as a message, once per wish.

@@ -75,6 +75,21 @@ pub(crate) fn given(
     Ok(())
 }
 
+/// A prompt is proven to be where the agent has it. What was not typed was given to it then, by its hook.
+pub(crate) fn seen(
+    transaction: &Connection,
+    session: &str,
+    message: &str,
+    at: Wall,
+) -> Result<(), StoreError> {
+    let sql = "SELECT tries = 0 FROM messages WHERE session = ? AND id = ? AND raw = 0";
+    let mut statement = transaction.prepare_cached(sql)?;
+    if statement.query_row([session, message], |row| row.get(0)).optional()? == Some(true) {
+        given(transaction, session, message, at)?;
+    }
+    Ok(())
+}
+
 /// A prompt is proven to be taken, or confirmed; that was not recorded yet.
 pub(crate) fn taken(
     transaction: &Connection,

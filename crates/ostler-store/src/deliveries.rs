@@ -126,6 +126,9 @@ impl Store {
         at: Wall,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
+            if proof == Proof::Seen {
+                counts::seen(transaction, session, message, at)?;
+            }
             if proof >= Proof::Submitted {
                 counts::taken(transaction, session, message, proof == Proof::Acknowledged, at)?;
             }

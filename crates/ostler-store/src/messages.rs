@@ -215,6 +215,16 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
+    /// The messages of a session that go by its agent's hook, or went, oldest first.
+    pub fn hooked_messages(&self, session: &str) -> Result<Vec<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND raw = 0 AND way = 'hook' ORDER BY seq"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map([session], read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Highest place in the order of a session's messages, 0 if it has none.
     pub fn last_seq(&self, session: &str) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce(max(seq), 0) FROM messages WHERE session = ?";

@@ -27,6 +27,7 @@ fn view(state: State, sight: ComposerView) -> View {
         at_work: false,
         echoed: false,
         repeated: false,
+        keeps: true,
         tells_prompts: false,
         touched: false,
         other_entered: false,
