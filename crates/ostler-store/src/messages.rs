@@ -141,6 +141,7 @@ impl Store {
             if !raw {
                 let wanted = ["sent", "ack_wanted"].into_iter().take(1 + usize::from(*ack));
                 wanted.into_iter().try_for_each(|name| counts::add(transaction, name, 1))?;
+                counts::context(transaction, &message.session, &message.id, "contexts")?;
             }
             // What stands on the command line is given to the agent with its start.
             if way == StartupRoute::Argument {
