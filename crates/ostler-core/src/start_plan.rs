@@ -88,6 +88,31 @@ pub const MAX_ARGUMENT: usize = 32 << 10;
 /// Longest context that is typed; a longer one goes by file.
 pub const MAX_CONTEXT: usize = 100 << 10;
 
+/// What an agent is given in its instructions file before it is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// What stands there.
+    pub text: String,
+    /// What it is told instead.
+    pub pointer: String,
+}
+
+/// The assignment of an agent that reads this file: all that it should know and do, and a line that says where it is.
+pub fn assignment(file: &str, context: Option<&str>, work: Option<&str>) -> Option<Assignment> {
+    let context = context.map(str::trim_end).filter(|context| !context.is_empty());
+    let work = work.map(str::trim_end).filter(|work| !work.is_empty());
+    let task = work.map(|work| format!("## Task\n\n{work}"));
+    let parts: Vec<&str> = context.into_iter().chain(task.as_deref()).collect();
+    let (what, then) = match (context, work) {
+        (None, None) => return None,
+        (Some(_), None) => ("What you should know", "Read it."),
+        (None, Some(_)) => ("Your task", "Read it and begin."),
+        (Some(_), Some(_)) => ("What you should know and do", "Read it and begin."),
+    };
+    let pointer = format!("{what} is in {file}, between the lines with ostler:begin and ostler:end. {then}");
+    Some(Assignment { text: parts.join("\n\n"), pointer })
+}
+
 /// Bytes of the request to confirm a context, which is around it.
 const REQUEST: usize = 100;
 
@@ -198,6 +223,26 @@ mod tests {
         );
         let bare = Wanted { work: Some("--help me"), ..Wanted::default() };
         assert_eq!(plan(BOTH, bare)[0].way, StartupRoute::Message, "it is no option");
+    }
+
+    #[test]
+    fn an_assignment_is_in_the_file_and_what_is_typed_says_where() {
+        for (context, work, text) in [
+            (Some("ctx"), Some("do"), Some("ctx\n\n## Task\n\ndo")),
+            (Some("ctx"), None, Some("ctx")),
+            (None, Some("do"), Some("## Task\n\ndo")),
+            (Some(" "), None, None),
+            (None, None, None),
+        ] {
+            let found = assignment("AGENTS.md", context, work);
+            assert_eq!(found.as_ref().map(|found| found.text.as_str()), text);
+            let Some(Assignment { pointer, .. }) = found else { continue };
+            assert!(
+                pointer.contains("AGENTS.md") && pointer.contains("begin.") == work.is_some(),
+                "{pointer}"
+            );
+            assert!(!pointer.contains("ctx"), "{pointer}");
+        }
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct DeliverySettings {
     pub file_after: NonZeroU32,
     /// Tell the agent then where it is.
     pub notify: bool,
+    /// What an agent without hooks should know and do from its start goes into its instructions file before it is started.
+    pub assignment_file: bool,
 }
 
 impl Default for DeliverySettings {
@@ -94,7 +96,15 @@ impl Default for DeliverySettings {
         let three = NonZeroU32::MIN.saturating_add(2);
         let max_attempts = three.saturating_add(2);
         let backoff = Backoff::default();
-        Self { ack: true, ack_wait_seconds: 5, max_attempts, backoff, file_after: three, notify: true }
+        Self {
+            ack: true,
+            ack_wait_seconds: 5,
+            max_attempts,
+            backoff,
+            file_after: three,
+            notify: true,
+            assignment_file: false,
+        }
     }
 }
 

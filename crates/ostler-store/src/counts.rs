@@ -114,7 +114,7 @@ pub(crate) fn was_in_file(
     session: &str,
     message: &str,
 ) -> Result<bool, StoreError> {
-    let sql = format!("SELECT {} FROM messages WHERE session = ? AND id = ?", IN_FILE);
+    let sql = format!("SELECT {IN_FILE} FROM messages WHERE session = ? AND id = ?");
     let mut statement = transaction.prepare_cached(&sql)?;
     Ok(statement.query_row([session, message], |row| row.get(0)).optional()?.unwrap_or(false))
 }

@@ -223,7 +223,7 @@ mod tests {
         );
         let counts = serde_json::json!({ "sent": 1, "waiting": 1, "ack_wanted": 4, "acknowledged": 3, "contexts": 2, "contexts_visible": 2 });
         let text = prompts(counts.as_object().unwrap());
-        assert_eq!(text, "0 of 1 taken, 1 waiting (75 % confirmed, 100 % of contexts seen)");
+        assert_eq!(text, "0 of 1 taken, 3 confirmed, 1 waiting (75 % confirmed, 100 % of contexts seen)");
         assert_eq!(prompts(serde_json::json!({ "sent": 1 }).as_object().unwrap()), "0 of 1 taken");
     }
 

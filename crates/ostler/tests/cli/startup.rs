@@ -436,3 +436,39 @@ fn a_context_alone_is_seen_when_the_hook_took_it_and_given_again_when_the_agent_
     });
     assert!(home.ok(["events", "a"]).contains("context.given_again"));
 }
+
+#[test]
+fn an_assignment_is_in_the_instructions_file_before_the_agent_is_started() {
+    let home = TestHome::with_stand_in();
+    home.write_preset(&format!("instructions = \"AGENTS.md\"\n{PRESET}"));
+    home.write_settings("[delivery]\nassignment_file = true\n");
+    let (file, found) = (home.project().join("AGENTS.md"), home.file("found"));
+    home.write_agent(&format!(
+        "cp AGENTS.md {}\nexec {} stand-in \"$@\"\n",
+        found.display(),
+        ostler().display()
+    ));
+    fs::write(&file, "mine\n").unwrap();
+    let context = home.file("context.md");
+    fs::write(&context, "The parser was rewritten.").unwrap();
+    let options = ["--prompt", "Fix the tests.", "--timeout", "60", "--context", context.to_str().unwrap()];
+    home.start_with("a", &options, &[]).ok();
+    let read = fs::read_to_string(&found).unwrap();
+    assert!(read.starts_with("mine\n"), "{read}");
+    let typed = home.taken("a").concat();
+    for content in ["The parser was rewritten.", "Fix the tests."] {
+        assert_eq!((read.matches(content).count(), typed.matches(content).count()), (1, 0), "{read} {typed}");
+    }
+    assert!(typed.starts_with("[OSTLER] a <- tester") && typed.contains("is in AGENTS.md"), "{typed}");
+    // Other messages leave it there; it goes with the session.
+    home.deliver("a", "And hurry.", &[]);
+    assert!(fs::read_to_string(&file).unwrap().contains("Fix the tests."));
+    home.run(["stop", "a", "--grace", "0"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
+    // A file that cannot be changed is no obstacle.
+    let elsewhere = home.file("elsewhere.md");
+    fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    home.start_with("b", &options, &[]).ok();
+    assert_eq!(home.taken("b").concat().matches("Fix the tests.").count(), 1);
+}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ostler_agents::instructions::BlockId;
 use ostler_session::{Escalation, Event, NOTICE, WISH};
-use ostler_store::{Message, PendingContext, Store, StoreError};
+use ostler_store::{ASSIGNMENT, Message, PendingContext, Store, StoreError};
 
 use super::Actor;
 use crate::clock;
@@ -117,10 +117,13 @@ impl Actor {
         let Some(known) = self.known_context().await else { return };
         // The context that the agent wished for had in it what waited then.
         let wished = message.terms.sender == WISH;
-        let ends = |one: &&PendingContext| one.message == message.id || (wished && one.at <= message.created);
+        let ends = |one: &&PendingContext| {
+            one.message != ASSIGNMENT && (one.message == message.id || (wished && one.at <= message.created))
+        };
         let mut ended: Vec<String> = known.iter().filter(ends).map(|one| one.message.clone()).collect();
         ended.push(message.id.clone());
-        self.take_back(&known, ended, |_| false).await;
+        // What it was started with stays for as long as it runs.
+        self.take_back(&known, ended, |one| one.message == ASSIGNMENT).await;
     }
 
     /// The agent may have a message, or nobody wants it to: nothing of it goes another way.
