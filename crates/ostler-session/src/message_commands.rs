@@ -406,6 +406,7 @@ impl Session {
             backoff: delivery.backoff,
             ..Policy::default()
         };
+        self.outbox.ack_words.clone_from(&self.profile.agent.preset.conversation.acknowledge);
         self.outbox.ack_wait = Duration::from_secs(delivery.ack_wait_seconds.into());
         for open in self.outbox.open.values_mut() {
             open.delivery.configure(self.outbox.policy);

@@ -213,6 +213,8 @@ pub(crate) struct Outbox {
     left: VecDeque<Body>,
     pub(crate) placeholder: Option<Placeholder>,
     pub(crate) policy: Policy,
+    /// Words with which the agent may confirm a message, besides the usual one.
+    pub(crate) ack_words: Vec<String>,
     /// How long the confirmation of a context is waited for.
     pub(crate) ack_wait: Duration,
     /// At the last look an editor or a pager had the terminal.
@@ -489,7 +491,8 @@ impl Outbox {
         self.recent.retain(|known| known.message.id != recent.message.id);
         self.recent.push_back(recent);
         for recent in &mut self.recent {
-            recent.quoted |= speech::text_acknowledges(text, &[&recent.message.id]).is_some();
+            recent.quoted |=
+                speech::text_acknowledges(text, &[&recent.message.id], &self.ack_words).is_some();
         }
         while self.recent.len() > RECENT {
             self.recent.pop_front();
