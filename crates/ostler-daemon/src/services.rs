@@ -73,6 +73,7 @@ impl Services {
             sessions: Handles::default(),
             knowledge: knowledge.clone(),
             transcripts: Transcripts::new(hints.clone()),
+            hints: hints.clone(),
             turns: Turns::default(),
             answer_status,
             records: records.clone(),

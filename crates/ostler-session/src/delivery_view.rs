@@ -32,7 +32,9 @@ impl Session {
         let (state, ..) = self.described();
         let delay = self.profile.agent.preset.startup.ready_delay_ms;
         let delay = delay.map_or(UNRECOGNISED, |ms| Duration::from_millis(ms.into()).min(LONGEST_SILENCE));
-        let quiet = now.since(self.observer.detector().moved()) >= delay;
+        // What a program says of its start holds until something was typed.
+        let marked = self.ready_marked && self.outbox.last_written == 0;
+        let quiet = marked || now.since(self.observer.detector().moved()) >= delay;
         let ruled = self.profile.expectations.rules;
         // What is not understood yet is as good as not ready; but gone is gone.
         let state = if self.watches() || state == State::Exited { state } else { State::Starting };

@@ -73,6 +73,8 @@ pub enum Event<'a> {
     Transcript(TranscriptBatch),
     /// The transcript cannot be followed.
     TranscriptProblem(String),
+    /// The program, or somebody for it, has made the file that says that it is ready.
+    ReadyMarked,
     /// A hook of the agent reports.
     Hook(HookReport),
     /// The hook has printed the context for its agent, or was gone.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::stand_in::PRESET;
-use crate::support::{Done, TestHome, ostler};
+use crate::support::{Done, TestHome, ostler, until_file};
 
 #[test]
 fn an_agent_that_dies_at_once_is_told_with_its_status_and_screen() {
@@ -89,4 +89,24 @@ fn a_file_that_cannot_be_used_is_told_where_it_matters() {
     let doctor = home.run(["doctor"]);
     assert_eq!(doctor.code, 1);
     assert!(doctor.out.contains("FAIL  settings") && doctor.out.contains("alow"), "{doctor:?}");
+}
+
+#[test]
+fn a_program_that_no_rules_know_says_by_a_file_that_it_is_ready() {
+    let home = TestHome::with_stand_in();
+    home.write_preset("[run]\ncommand = \"stand-in-agent\"\n[startup]\nready_delay_ms = 600000\n");
+    let (got, go) = (home.file("got"), home.file("go"));
+    home.write_agent(&format!(
+        "stty raw -echo; printf '~~~'; (while ! [ -e {0} ]; do sleep 0.05; done; : > \"$OSTLER_READY_FILE\") & exec cat > {1}\n",
+        go.display(),
+        got.display()
+    ));
+    home.run(["start", "standin", "--name", "a", "--no-wait"]).ok();
+    home.send("a", "hello there", &["--wait", "queued"]).ok();
+    until_file(&got, "it runs", || got.exists().then_some(()));
+    assert_eq!(std::fs::read_to_string(&got).unwrap(), "", "it would be waited for, for ten minutes");
+    std::fs::write(&go, "").unwrap();
+    until_file(&got, "it was typed", || {
+        std::fs::read_to_string(&got).ok().filter(|got| got.contains("hello there"))
+    });
 }
