@@ -37,7 +37,12 @@ impl Session {
         let quiet = marked || now.since(self.observer.detector().moved()) >= delay;
         let ruled = self.profile.expectations.rules;
         // What is not understood yet is as good as not ready; but gone is gone.
-        let state = if self.watches() || state == State::Exited { state } else { State::Starting };
+        let state = match state {
+            State::Exited => state,
+            _ if !self.watches() => State::Starting,
+            State::Starting if marked && !ruled => State::Unknown,
+            _ => state,
+        };
         let ignored = match state {
             State::Blocked => !self.guards(Safeguard::NothingIntoDialogs),
             State::Starting => !self.guards(Safeguard::NothingBeforeReady),

@@ -95,18 +95,19 @@ fn a_file_that_cannot_be_used_is_told_where_it_matters() {
 fn a_program_that_no_rules_know_says_by_a_file_that_it_is_ready() {
     let home = TestHome::with_stand_in();
     home.write_preset("[run]\ncommand = \"stand-in-agent\"\n[startup]\nready_delay_ms = 600000\n");
-    let (got, go) = (home.file("got"), home.file("go"));
+    let (up, go) = (home.file("up"), home.file("go"));
+    // It does not read its terminal, which would show that it waits for input.
     home.write_agent(&format!(
-        "stty raw -echo; printf '~~~'; (while ! [ -e {0} ]; do sleep 0.05; done; : > \"$OSTLER_READY_FILE\") & exec cat > {1}\n",
-        go.display(),
-        got.display()
+        "stty raw -echo; printf '~~~'; : > {0}; while ! [ -e {1} ]; do sleep 0.05; done; : > \"$OSTLER_READY_FILE\"\n\
+         while [ -e {0} ]; do sleep 0.05; done\n",
+        up.display(),
+        go.display()
     ));
     home.run(["start", "standin", "--name", "a", "--no-wait"]).ok();
-    home.send("a", "hello there", &["--wait", "queued"]).ok();
-    until_file(&got, "it runs", || got.exists().then_some(()));
-    assert_eq!(std::fs::read_to_string(&got).unwrap(), "", "it would be waited for, for ten minutes");
+    until_file(&up, "it runs", || up.exists().then_some(()));
+    let send =
+        |timeout| home.send("a", "hello there", &["--id", "m1", "--wait", "written", "--timeout", timeout]);
+    assert_eq!(send("4").code, 4, "it would be waited for, for ten minutes");
     std::fs::write(&go, "").unwrap();
-    until_file(&got, "it was typed", || {
-        std::fs::read_to_string(&got).ok().filter(|got| got.contains("hello there"))
-    });
+    send("20").ok();
 }
