@@ -317,6 +317,8 @@ pub struct ConversationSpec {
     pub prompt: Option<String>,
     /// How a row begins in which the agent's own words begin, up to the words. Its other rows begin in that column.
     pub reply: Option<String>,
+    /// Words before the id with which the agent may confirm a message, besides `ACK:`.
+    pub acknowledge: Vec<String>,
 }
 
 /// Times in milliseconds; what is not set here is set for all agents.

@@ -16,6 +16,9 @@ use crate::Composer;
 /// The line with which an agent asks for its context.
 pub const REQUEST: &str = "->continuity:load";
 
+/// The words before an id with which every agent may confirm a message.
+const ACKNOWLEDGE: [&str; 2] = ["ACK:", "Ack:"];
+
 /// Marks of lists and of replies that a line may begin with. What agents set before quotes and prompts is not among
 /// them.
 const MARKS: &[char] = &['●', '•', '⏺', '✦', '◆', '-', '*', '∙', '·'];
@@ -93,33 +96,36 @@ pub fn acknowledged<'a, R: AsRef<str>>(
     rows: &[R],
     speech: Option<&Speech>,
     ids: &[&'a str],
+    words: &[String],
 ) -> Option<&'a str> {
     match speech {
-        Some(speech) => acknowledged_in(&speech.last_reply(rows), ids),
-        None => acknowledged_in(rows, ids),
+        Some(speech) => acknowledged_in(&speech.last_reply(rows), ids, words),
+        None => acknowledged_in(rows, ids, words),
     }
 }
 
-fn acknowledged_in<'a, R: AsRef<str>>(rows: &[R], ids: &[&'a str]) -> Option<&'a str> {
+fn acknowledged_in<'a, R: AsRef<str>>(rows: &[R], ids: &[&'a str], words: &[String]) -> Option<&'a str> {
     rows.iter().enumerate().find_map(|(index, row)| {
         let next = rows.get(index + 1).map_or("", |next| next.as_ref().trim_start());
         // A request that was broken right behind the id goes on with its quote.
         let goes_on = next.starts_with('"');
-        acknowledges(without_frame(row.as_ref()), ids).filter(|_| !goes_on)
+        acknowledges(without_frame(row.as_ref()), ids, words).filter(|_| !goes_on)
     })
 }
 
 /// Which of these ids text that the agent wrote acknowledges.
-pub fn text_acknowledges<'a>(text: &str, ids: &[&'a str]) -> Option<&'a str> {
-    text.lines().find_map(|line| acknowledges(line, ids))
+pub fn text_acknowledges<'a>(text: &str, ids: &[&'a str], words: &[String]) -> Option<&'a str> {
+    text.lines().find_map(|line| acknowledges(line, ids, words))
 }
 
-/// The id that a line begins with: `ACK: id`, behind marks and in emphasis, and then nothing or another word.
-fn acknowledges<'a>(line: &str, ids: &[&'a str]) -> Option<&'a str> {
+/// The id that a line begins with: `ACK: id`, or other words than that, behind marks and in emphasis, and then nothing or
+/// another word.
+fn acknowledges<'a>(line: &str, ids: &[&'a str], words: &[String]) -> Option<&'a str> {
     let line = line.trim_start();
     let line = line.strip_prefix(MARKS).filter(|rest| rest.starts_with(' ')).unwrap_or(line);
     let line = line.trim_start().trim_start_matches(EMPHASIS);
-    let rest = line.strip_prefix("ACK:").or_else(|| line.strip_prefix("Ack:"))?.trim_start();
+    let own = words.iter().map(String::as_str).filter(|word| !word.trim().is_empty());
+    let rest = ACKNOWLEDGE.into_iter().chain(own).find_map(|word| line.strip_prefix(word))?.trim_start();
     let rest = rest.trim_start_matches(EMPHASIS);
     ids.iter().copied().find(|id| {
         let ends = |rest: &str| {

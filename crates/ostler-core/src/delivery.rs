@@ -13,6 +13,8 @@
 //!   then is it typed again;
 //! - its Enter was *ignored* when the agent has drawn a frame since it read it, and the text still stands there. Only
 //!   then is Enter pressed again;
+//! - an agent may *keep* it for a turn that has yet to begin: its hook took it, or it has a queue of its own. It is
+//!   submitted when that turn begins;
 //! - anything else is *uncertain*, and said so: typing again could deliver it twice, and another Enter would answer
 //!   whatever comes next.
 //!
@@ -23,19 +25,24 @@
 //! is recorded; then the write is made. After a crash the record says which write
 //! was the last, the holder's ledger whether it was done, and [`Delivery::resumed`] goes on from there.
 
+mod backoff;
 mod body;
 mod clear;
 mod gate;
+mod kept;
 mod policy;
 mod reading;
 mod submit;
 mod terms;
+mod window;
 
+pub use backoff::Backoff;
 pub use gate::{HoldReason, Situation};
 pub use policy::Policy;
 pub use terms::{Action, ComposerView, Event, FailReason, Mode, ProofEvidence, Shape, View, Witness, Write};
+pub use window::ClosedWindow;
 
-use self::policy::backoff;
+use self::kept::{Keeper, Kept};
 use self::reading::Reading;
 use crate::start_plan::StartupRoute;
 use crate::{Proof, Steady};
@@ -63,6 +70,8 @@ enum Stage {
     Entering,
     /// Enter is in the terminal.
     Confirming { since: Steady, at_work: Option<Steady> },
+    /// The agent has it, and a turn with it has yet to begin.
+    Kept(Kept),
     /// The composer is being emptied.
     Clearing { typed: Option<Steady> },
     /// Over.
@@ -115,6 +124,8 @@ pub struct Delivery {
     counted: bool,
     /// It is a command of the agent: it may begin no turn.
     command: bool,
+    /// The agent was at work when Enter was last pressed, or may have been.
+    entered_busy: bool,
     /// Nobody watched what the agent did with it so far.
     unwatched: bool,
     /// The agent's composer was never seen: the text is typed without.
@@ -146,6 +157,7 @@ impl Delivery {
             interrupted: false,
             counted: false,
             command: false,
+            entered_busy: false,
             unwatched: false,
             blind: false,
             garbled: false,
@@ -201,7 +213,8 @@ impl Delivery {
         let counted = matches!(last, Some((Write::Body, false)));
         // Once more, the same key may mean something else.
         let interrupted = matches!(last, Some((Write::Interrupt, true)));
-        Self { stage, attempts, enters, proof, interrupted, counted, ..Self::new(mode, policy) }
+        let entered_busy = matches!(mode, Mode::Queue | Mode::Now);
+        Self { stage, attempts, enters, proof, interrupted, counted, entered_busy, ..Self::new(mode, policy) }
     }
 
     /// It is not typed into a turn, whoever would keep it: it would not mean the same there.
@@ -238,6 +251,21 @@ impl Delivery {
     /// The agent gets it another way.
     pub fn is_given(&self) -> bool {
         matches!(self.stage, Stage::Given(_))
+    }
+
+    /// The agent has it, and a turn with it has yet to begin: nothing is typed for it meanwhile.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.stage, Stage::Kept(_))
+    }
+
+    /// The agent has it in a queue of its own, for after its turn.
+    pub fn is_queued_by_agent(&self) -> bool {
+        matches!(self.stage, Stage::Kept(Kept { by: Keeper::Agent { .. } }))
+    }
+
+    /// Nothing of it is in the composer, and nothing is to be typed for it now.
+    pub fn is_aside(&self) -> bool {
+        self.is_given() || self.is_kept()
     }
 
     /// The agent's session-start hook is to take it.
@@ -327,6 +355,9 @@ impl Delivery {
         if view.situation.admits_enter() == Err(HoldReason::Ended) {
             return self.ended();
         }
+        if self.is_taken_by_prompt_hook(event) {
+            return self.submitted(ProofEvidence::PromptHookTook);
+        }
         // The end of the frame is another look.
         if event == Event::Looked && !view.current && !self.glances() {
             return Vec::new();
@@ -367,6 +398,7 @@ impl Delivery {
                 _ => Vec::new(),
             },
             Stage::Confirming { since, at_work } => self.confirm(since, at_work, event, view, now),
+            Stage::Kept(kept) => self.await_turn(kept, event, view, now),
             Stage::Clearing { typed } => self.clear(typed, event, view, now),
             Stage::Done => Vec::new(),
         }
@@ -398,7 +430,7 @@ impl Delivery {
         if self.attempts >= self.policy.max_attempts {
             return self.fail(FailReason::NotTaken);
         }
-        let not_before = now.plus(backoff(self.attempts));
+        let not_before = now.plus(self.policy.backoff.pause(self.attempts));
         self.stage = Stage::Waiting { not_before };
         self.deadline = Some(not_before);
         vec![Action::Missed]
@@ -424,6 +456,7 @@ impl Delivery {
             self.stage,
             Stage::Entering
                 | Stage::Confirming { .. }
+                | Stage::Kept(Kept { by: Keeper::Agent { .. } })
                 | Stage::Given(StartText { way: StartupRoute::Argument, .. })
         );
         self.fail(if entered { FailReason::Uncertain } else { FailReason::Ended })

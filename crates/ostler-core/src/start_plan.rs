@@ -88,6 +88,34 @@ pub const MAX_ARGUMENT: usize = 32 << 10;
 /// Longest context that is typed; a longer one goes by file.
 pub const MAX_CONTEXT: usize = 100 << 10;
 
+/// What an agent is given in its instructions file before it is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// What stands there.
+    pub text: String,
+    /// What it is told instead.
+    pub pointer: String,
+}
+
+/// The assignment of an agent that reads this file: all that it should know and do, and a line that says where it is.
+pub fn assignment(file: &str, context: Option<&str>, work: Option<&str>) -> Option<Assignment> {
+    let context = context.map(str::trim_end).filter(|context| !context.is_empty());
+    let work = work.map(str::trim_end).filter(|work| !work.is_empty());
+    let task = work.map(|work| format!("## Task\n\n{work}"));
+    let parts: Vec<&str> = context.into_iter().chain(task.as_deref()).collect();
+    let (what, then) = match (context, work) {
+        (None, None) => return None,
+        (Some(_), None) => ("What you should know", "Read it."),
+        (None, Some(_)) => ("Your task", "Read it and begin."),
+        (Some(_), Some(_)) => ("What you should know and do", "Read it and begin."),
+    };
+    let pointer = format!("{what} is in {file}, between the lines with ostler:begin and ostler:end. {then}");
+    Some(Assignment { text: parts.join("\n\n"), pointer })
+}
+
+/// Bytes of the request to confirm a context, which is around it.
+const REQUEST: usize = 100;
+
 /// Decides which way each piece goes.
 pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
     let Wanted { beacon, context, work } = wanted;
@@ -107,16 +135,15 @@ pub fn plan(abilities: Abilities, wanted: Wanted<'_>) -> Vec<Piece> {
     match (context, work) {
         (None, None) => {}
         (None, Some(work)) => pieces.push(first(Part::Work, with_beacon(work), false)),
-        (Some(context), work) if abilities.hook.is_some_and(|limit| context.len() <= limit) => {
-            pieces.push(Piece {
-                part: Part::Context,
-                text: context.to_owned(),
-                way: StartupRoute::Hook,
-                ack: false,
-            });
-            pieces.extend(work.map(|work| first(Part::Work, with_beacon(work), false)));
-        }
         (Some(context), work) => {
+            // Who speaks is said once, with what the agent is to do if there is anything.
+            let told = if work.is_some() { context.to_owned() } else { with_beacon(context) };
+            if abilities.hook.is_some_and(|limit| told.len() + REQUEST <= limit) {
+                let way = StartupRoute::Hook;
+                pieces.push(Piece { part: Part::Context, text: told, way, ack: true });
+                pieces.extend(work.map(|work| first(Part::Work, with_beacon(work), false)));
+                return pieces;
+            }
             pieces.push(first(Part::Context, with_beacon(context), true));
             pieces.extend(work.map(|work| Piece {
                 part: Part::Work,
@@ -139,9 +166,9 @@ mod tests {
     use super::*;
 
     const NEITHER: Abilities = Abilities { hook: None, argument: false };
-    const HOOK: Abilities = Abilities { hook: Some(10), argument: false };
+    const HOOK: Abilities = Abilities { hook: Some(REQUEST + 10), argument: false };
     const ARGUMENT: Abilities = Abilities { hook: None, argument: true };
-    const BOTH: Abilities = Abilities { hook: Some(10), argument: true };
+    const BOTH: Abilities = Abilities { hook: Some(REQUEST + 10), argument: true };
 
     fn ways(
         abilities: Abilities,
@@ -161,8 +188,8 @@ mod tests {
         use StartupRoute::{Argument, Hook, Message};
         let text = str::to_owned;
         for (abilities, expected) in [
-            (BOTH, [(Context, Hook, text("ctx"), false), (Work, Argument, text("B\n\ndo"), false)]),
-            (HOOK, [(Context, Hook, text("ctx"), false), (Work, Message, text("B\n\ndo"), false)]),
+            (BOTH, [(Context, Hook, text("ctx"), true), (Work, Argument, text("B\n\ndo"), false)]),
+            (HOOK, [(Context, Hook, text("ctx"), true), (Work, Message, text("B\n\ndo"), false)]),
             (ARGUMENT, [(Context, Argument, text("B\n\nctx"), true), (Work, Message, text("do"), false)]),
             (NEITHER, [(Context, Message, text("B\n\nctx"), true), (Work, Message, text("do"), false)]),
         ] {
@@ -170,6 +197,11 @@ mod tests {
         }
         assert_eq!(ways(BOTH, None, Some("do")), [(Work, Argument, text("B\n\ndo"), false)]);
         assert_eq!(ways(NEITHER, None, None), []);
+        // Without a prompt, who speaks is said with the context.
+        for (abilities, way) in [(BOTH, Hook), (HOOK, Hook), (ARGUMENT, Argument), (NEITHER, Message)] {
+            let alone = ways(abilities, Some("ctx"), None);
+            assert_eq!(alone, [(Context, way, text("B\n\nctx"), true)], "{abilities:?}");
+        }
     }
 
     #[test]
@@ -191,6 +223,26 @@ mod tests {
         );
         let bare = Wanted { work: Some("--help me"), ..Wanted::default() };
         assert_eq!(plan(BOTH, bare)[0].way, StartupRoute::Message, "it is no option");
+    }
+
+    #[test]
+    fn an_assignment_is_in_the_file_and_what_is_typed_says_where() {
+        for (context, work, text) in [
+            (Some("ctx"), Some("do"), Some("ctx\n\n## Task\n\ndo")),
+            (Some("ctx"), None, Some("ctx")),
+            (None, Some("do"), Some("## Task\n\ndo")),
+            (Some(" "), None, None),
+            (None, None, None),
+        ] {
+            let found = assignment("AGENTS.md", context, work);
+            assert_eq!(found.as_ref().map(|found| found.text.as_str()), text);
+            let Some(Assignment { pointer, .. }) = found else { continue };
+            assert!(
+                pointer.contains("AGENTS.md") && pointer.contains("begin.") == work.is_some(),
+                "{pointer}"
+            );
+            assert!(!pointer.contains("ctx"), "{pointer}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ use ostler_protocol::MAX_HOOK_PAYLOAD;
 use rustix::fs::{Mode, OFlags};
 
 use crate::home::Home;
+use crate::ready_file;
 
 pub(crate) use claim::{Claim, give_up, put_back, take as claim};
 pub(crate) use nonce::matches as has_nonce;
@@ -27,7 +28,7 @@ pub(crate) use nonce::matches as has_nonce;
 /// Longest file that is a report: the payload and its header.
 const MAX_FILE: u64 = MAX_HOOK_PAYLOAD as u64 + (16 << 10);
 /// Variables that speak of one session's hooks, and are not to be inherited by another session.
-pub(crate) const VARIABLES: [&str; 2] = [nonce::VARIABLE, "OSTLER_HOOKS"];
+pub(crate) const VARIABLES: [&str; 3] = [nonce::VARIABLE, "OSTLER_HOOKS", ready_file::VARIABLE];
 
 /// How many reports each session has made lately.
 #[derive(Debug, Default)]
@@ -51,6 +52,7 @@ pub(crate) fn environment(home: &Home, dir: &SessionDir) -> io::Result<Vec<(OsSt
     Ok(vec![
         (nonce::VARIABLE.into(), nonce::make(dir)?.into()),
         ("OSTLER_HOME".into(), home.path().as_os_str().to_owned()),
+        (ready_file::VARIABLE.into(), ready_file::path(dir.path()).into()),
     ])
 }
 

@@ -40,6 +40,7 @@ pub mod presets;
 mod process;
 mod programs;
 pub mod project;
+mod ready_file;
 mod resume;
 mod runs;
 mod services;

@@ -74,6 +74,7 @@ impl Services {
             sessions: Handles::default(),
             knowledge: knowledge.clone(),
             transcripts: Transcripts::new(hints.clone()),
+            hints: hints.clone(),
             turns: Turns::default(),
             processes: Looks::default(),
             answer_status,

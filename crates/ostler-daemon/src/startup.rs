@@ -4,15 +4,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ostler_agents::instructions::BlockId;
 use ostler_agents::{Agent, FirstPrompt};
 use ostler_core::beacon::{Beacon, Topic};
 use ostler_core::queue::Priority;
-use ostler_core::start_plan::{self, Abilities, Part, Piece, StartupRoute, Wanted};
+use ostler_core::start_plan::{self, Abilities, Assignment, Part, Piece, StartupRoute, Wanted};
 use ostler_protocol::StartupRequest;
 use ostler_screen::SafeText;
-use ostler_store::{NewMessage, NewSession, Store, StoreError, StoreHandle, Terms};
+use ostler_store::{ASSIGNMENT, NewMessage, NewSession, Store, StoreError, StoreHandle, Terms};
 
 use crate::home::Home;
+use crate::instructions_file::InstructionsFile;
+use crate::project::Project;
 use crate::{clock, settings};
 
 /// Decides which way everything goes, records it, and adds to the arguments what goes there.
@@ -31,14 +34,23 @@ pub(crate) async fn record(
         request.subject.as_ref().map_or((usual, None), |subject| (subject.topic, subject.id.as_deref()));
     let beacon = Beacon { recipient: &session.name, sender: &request.sender, time: &time, topic, id };
     let beacon = if request.beacon { beacon.to_string() } else { String::new() };
-    let wanted =
-        Wanted { beacon: &beacon, context: request.context.as_deref(), work: request.prompt.as_deref() };
-    let mut pieces = start_plan::plan(abilities, wanted);
     let (home, cwd) = (home.clone(), PathBuf::from(&session.cwd));
     let look = tokio::task::spawn_blocking(move || settings::load(&home, &cwd).delivery);
-    let asks = look.await.unwrap_or_default().ack;
+    let delivery = look.await.unwrap_or_default();
+    let (context, work) = (request.context.as_deref(), request.prompt.as_deref());
+    let file = agent.and_then(|agent| agent.preset.instructions.as_deref());
+    let file = file.filter(|_| delivery.assignment_file && abilities.hook.is_none());
+    let assignment = match file.and_then(|file| Some((file, start_plan::assignment(file, context, work)?))) {
+        Some((file, assignment)) => put_assignment(store, session, file, assignment).await?,
+        None => None,
+    };
+    let wanted = match &assignment {
+        Some(assignment) => Wanted { beacon: &beacon, context: None, work: Some(&assignment.pointer) },
+        None => Wanted { beacon: &beacon, context, work },
+    };
+    let mut pieces = start_plan::plan(abilities, wanted);
     for piece in &mut pieces {
-        piece.ack &= asks;
+        piece.ack &= delivery.ack;
     }
     for piece in pieces.iter_mut().filter(|piece| piece.way == StartupRoute::Argument) {
         // On a command line nothing is known to keep a text from being a command; in the composer something is.
@@ -58,6 +70,39 @@ pub(crate) async fn record(
     let add =
         move |store: &mut Store| messages.iter().try_for_each(|message| store.add_message(message).map(drop));
     store.run(add).await
+}
+
+/// Puts what an agent should know and do into its instructions file; nothing if that cannot be changed, and it goes another
+/// way.
+async fn put_assignment(
+    store: &StoreHandle,
+    session: &NewSession,
+    file: &str,
+    assignment: Assignment,
+) -> Result<Option<Assignment>, StoreError> {
+    let Ok(block) = BlockId::new(&session.id) else { return Ok(None) };
+    let (id, text, at) = (session.id.clone(), assignment.text.clone(), clock::now());
+    // Before it is there, so that it is taken out again whatever happens meanwhile.
+    let note = move |store: &mut Store| {
+        store.set_pending_context(&id, ASSIGNMENT, &text, at)?;
+        store.put_in_file(&id, ASSIGNMENT, true)
+    };
+    store.run(note).await?;
+    let (cwd, file, text) = (PathBuf::from(&session.cwd), file.to_owned(), assignment.text.clone());
+    let put = move || InstructionsFile::new(&Project::of(&cwd).root, &file).put(&block, &text);
+    let problem = match tokio::task::spawn_blocking(put).await {
+        Ok(Ok(_)) => return Ok(Some(assignment)),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(session = session.name, problem, "the assignment is not in the instructions file");
+    let id = session.id.clone();
+    let forget = move |store: &mut Store| {
+        store.put_in_file(&id, ASSIGNMENT, false)?;
+        store.end_pending_context(&id, ASSIGNMENT)
+    };
+    store.run(forget).await?;
+    Ok(None)
 }
 
 /// The id of a piece's message: short, because the agent may have to repeat it.

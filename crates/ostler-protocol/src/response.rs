@@ -326,6 +326,9 @@ pub struct MessageInfo {
     pub priority: ostler_core::queue::Priority,
     /// When it may be typed.
     pub mode: ostler_core::delivery::Mode,
+    /// How it gets to its agent where it is not typed: `argument` (its command line), `hook`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<String>,
     /// It is typed as it is, and is no prompt.
     pub raw: bool,
     /// The agent is asked to confirm it.

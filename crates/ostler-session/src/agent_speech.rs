@@ -21,7 +21,7 @@ impl Session {
     pub(crate) fn on_agent_text(&mut self, text: &str) {
         let ids = self.unacknowledged(false);
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        if let Some(id) = speech::text_acknowledges(text, &ids) {
+        if let Some(id) = speech::text_acknowledges(text, &ids, &self.outbox.ack_words) {
             self.acknowledge(id, "transcript: the agent says that it has it");
         }
         if speech::text_requests_context(text) {
@@ -43,7 +43,8 @@ impl Session {
         let Some(composer) = self.observer.composer() else { return };
         let rows = speech::rows_above(&self.terminal.screen, Some(composer));
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let acknowledged = speech::acknowledged(&rows, speech, &ids).map(str::to_owned);
+        let acknowledged =
+            speech::acknowledged(&rows, speech, &ids, &self.outbox.ack_words).map(str::to_owned);
         let asks = wants && speech::requests_context(&rows, speech) && !self.outbox.quotes_wish();
         if let Some(id) = acknowledged {
             self.acknowledge(&id, "screen: the agent says that it has it");
@@ -58,7 +59,9 @@ impl Session {
     fn unacknowledged(&self, on_screen: bool) -> Vec<String> {
         let recent = self.outbox.recent.iter();
         let wanting = recent.filter(|recent| recent.wants_ack && !(on_screen && recent.quoted));
-        wanting.map(|recent| recent.message.id.clone()).collect()
+        let kept = self.outbox.open.values().filter(|open| open.delivery.is_kept() && open.message.terms.ack);
+        let kept = kept.map(|open| &open.message.id);
+        wanting.map(|recent| &recent.message.id).chain(kept).cloned().collect()
     }
 
     /// The agent wants its context: it gets it as a message, once per wish.

@@ -1,9 +1,9 @@
 //! What was said in a session of late.
 
 use ostler_core::Fact;
-use ostler_core::Usage;
 use ostler_core::continuity::cut;
 use ostler_core::stop_analysis::{LastWords, last_words};
+use ostler_core::{Usage, Wall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +32,8 @@ pub(crate) struct Conversation {
     pub(crate) summary: ConversationSummary,
     /// The transcript is read, and tells what the agent says.
     pub(crate) tells_replies: bool,
+    /// When the agent was last given what it has to know once more: the time of the hook that asked.
+    pub(crate) context_given: Option<Wall>,
     /// Why the transcript is not read.
     pub(crate) problem: Option<String>,
 }

@@ -36,8 +36,10 @@ impl Session {
             return;
         }
         self.look_after_given();
+        self.look_after_kept();
+        self.look_after_windows();
         for order in self.outbox.expired(self.now) {
-            self.withdraw(order);
+            self.escalate_expired(order);
             self.give_up(order, MessageState::Failed, "it was not typed in time".into());
         }
         if self.life.connected && !self.life.abilities.keys {
@@ -50,7 +52,7 @@ impl Session {
 
     /// Nothing can be typed: what waits for it will not go.
     fn give_up_typing(&mut self) {
-        let waiting = self.outbox.open.values().filter(|open| !open.delivery.is_given());
+        let waiting = self.outbox.open.values().filter(|open| !open.delivery.is_aside());
         let orders: Vec<u64> = waiting.map(|open| open.message.seq).collect();
         for order in orders {
             let reason = "nothing can be typed into this session";
@@ -68,6 +70,19 @@ impl Session {
             if free {
                 self.step_delivery(order, Event::Looked);
             }
+        }
+    }
+
+    /// Sees whether a turn began with what the agent has.
+    fn look_after_kept(&mut self) {
+        for order in self.outbox.kept() {
+            // What an agent has put back is entered again: one message at a time is typed.
+            let free = self.outbox.held().is_none() && self.outbox.under_way.is_none();
+            let queued = |open: &Open| open.delivery.is_queued_by_agent();
+            if !free && self.outbox.open.get(&order).is_some_and(queued) {
+                continue;
+            }
+            self.step_delivery(order, Event::Looked);
         }
     }
 
@@ -89,6 +104,7 @@ impl Session {
         if storing || (barred && may_type(event, &open.delivery)) {
             return open.delivery.postpone();
         }
+        let was_kept = open.delivery.is_kept();
         let mut stepped = open.delivery.clone();
         let actions = stepped.handle(event, &view, self.now.steady);
         let write = actions.iter().find_map(|action| match action {
@@ -109,8 +125,8 @@ impl Session {
         if actions.is_empty() {
             return;
         }
-        let given = self.outbox.open.get(&order).is_some_and(|open| open.delivery.is_given());
-        if !given {
+        let aside = |open: &Open| open.delivery.is_aside();
+        if !was_kept && !self.outbox.open.get(&order).is_some_and(aside) {
             self.outbox.take_in_hand(order);
         }
         for action in actions {
@@ -118,23 +134,6 @@ impl Session {
         }
         if self.outbox.under_way.is_none() && self.outbox.inspecting.is_none() {
             self.note(Note::Deliver);
-        }
-    }
-
-    /// The context that a hook is to give the agent, if there is one.
-    pub(crate) fn context_for_hook(&self) -> Option<(u64, String)> {
-        let waits = |open: &&Open| open.delivery.awaits_hook() && open.message.proof == Proof::Queued;
-        let open = self.outbox.open.values().find(waits)?;
-        Some((open.message.seq, open.plain.to_string()))
-    }
-
-    /// The hook has the context, or was gone before it could be given.
-    pub(crate) fn on_hook_printed(&mut self, order: u64, taken: bool) {
-        if taken {
-            self.note(Note::Delivery(order, Event::Taken));
-            self.note(Note::Deliver);
-        } else {
-            self.missed(order);
         }
     }
 
@@ -209,7 +208,7 @@ impl Session {
     }
 
     /// Nothing of a text is where it was typed.
-    fn missed(&mut self, order: u64) {
+    pub(crate) fn missed(&mut self, order: u64) {
         let Some(open) = self.outbox.open.get_mut(&order) else { return };
         open.forget_proofs();
         let id = open.message.id.clone();
@@ -300,7 +299,12 @@ impl Session {
 
     /// When something is due for a delivery.
     pub(crate) fn delivering_until(&self) -> Option<Steady> {
+        // Until it is known what was typed, and when nothing will be any more, nothing is decided.
+        if !self.outbox.settled_in || self.life.is_ending() {
+            return None;
+        }
         let expiry = self.outbox.next_expiry().map(|at| self.now.steady_until(at));
+        let expiry = expiry.into_iter().chain(self.windows_until());
         // What the store does not take has a time of its own.
         self.outbox.deadline().into_iter().chain(expiry).min().filter(|_| !self.is_store_stuck())
     }
@@ -339,6 +343,7 @@ impl Open {
         let terms = &self.message.terms;
         !terms.raw
             && terms.sender != crate::agent_speech::WISH
+            && terms.sender != crate::escalating::NOTICE
             && (terms.ack || terms.priority == Priority::Startup)
     }
 }
@@ -347,8 +352,8 @@ impl Open {
 fn may_type(event: Event, delivery: &Delivery) -> bool {
     match event {
         Event::Looked | Event::Inspected { .. } => true,
-        Event::Taken => !delivery.is_given(),
-        Event::Typed | Event::Refused | Event::Reported { .. } => false,
+        Event::Taken => delivery.attempts() > 0,
+        Event::Typed | Event::Refused | Event::Reported { .. } | Event::TurnBegan => false,
     }
 }
 

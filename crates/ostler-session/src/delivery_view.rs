@@ -15,6 +15,8 @@ use crate::session::Session;
 
 /// A program that nobody understands is typed into after this much silence, unless its preset has another figure.
 const UNRECOGNISED: Duration = Duration::from_secs(30);
+/// How the evidence begins for a text that the agent has in a queue of its own.
+pub(crate) const KEPT: &str = "screen: queued by the agent";
 /// And after this much whatever that says.
 const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 
@@ -30,10 +32,17 @@ impl Session {
         let (state, ..) = self.described();
         let delay = self.profile.agent.preset.startup.ready_delay_ms;
         let delay = delay.map_or(UNRECOGNISED, |ms| Duration::from_millis(ms.into()).min(LONGEST_SILENCE));
-        let quiet = now.since(self.observer.detector().moved()) >= delay;
+        // What a program says of its start holds until something was typed.
+        let marked = self.ready_marked && self.outbox.last_written == 0;
+        let quiet = marked || now.since(self.observer.detector().moved()) >= delay;
         let ruled = self.profile.expectations.rules;
         // What is not understood yet is as good as not ready; but gone is gone.
-        let state = if self.watches() || state == State::Exited { state } else { State::Starting };
+        let state = match state {
+            State::Exited => state,
+            _ if !self.watches() => State::Starting,
+            State::Starting if marked && !ruled => State::Unknown,
+            _ => state,
+        };
         let ignored = match state {
             State::Blocked => !self.guards(Safeguard::NothingIntoDialogs),
             State::Starting => !self.guards(Safeguard::NothingBeforeReady),
@@ -95,7 +104,7 @@ impl Session {
         };
         let is_earlier = of_before && open.delivery.attempts() == 0;
         let sight = if is_earlier { ComposerView::Earlier } else { sight };
-        let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_given();
+        let typed = open.delivery.is_looking() || open.delivery.is_confirming() || open.delivery.is_aside();
         let detector = self.observer.detector();
         let busy = matches!(open.message.terms.mode, Mode::Queue | Mode::Now) && detector.shows_work();
         let began = |entered| detector.went_to_work_since(entered, self.now.steady).is_some();
@@ -114,6 +123,7 @@ impl Session {
             echoed: repeats && !tells_refusals,
             refused: repeats && tells_refusals,
             tells_refusals,
+            keeps: self.profile.agent.preset.input.while_working == Some(WhileWorking::Queue),
             tells_prompts: self.outbox.tells_prompts,
             touched: self.human.has_touched(),
             other_entered: open.entered.is_some_and(|entered| self.human.has_entered_since(entered))
@@ -245,12 +255,12 @@ impl Session {
             ProofEvidence::WentToWork => {
                 format!("screen: the composer was emptied; {sign}: the agent went to work")
             }
-            ProofEvidence::Kept => match self.profile.agent.preset.input.while_working {
-                Some(WhileWorking::Queue) => "screen: the agent keeps it for after its turn".into(),
+            ProofEvidence::Kept => format!("{KEPT}, for after its turn"),
+            ProofEvidence::Steered => match self.profile.agent.preset.input.while_working {
                 Some(WhileWorking::Steer) => {
                     "screen: the composer was emptied; the agent takes it into its turn".into()
                 }
-                None => "screen: the composer was emptied while the agent was at work".into(),
+                _ => "screen: the composer was emptied while the agent was at work".into(),
             },
             ProofEvidence::Echoed => {
                 "screen: the composer was emptied, and it stands among what was said".into()
@@ -259,6 +269,8 @@ impl Session {
                 "screen: it stands among what was said, and was put back into the composer".into()
             }
             ProofEvidence::HookTook => "hook: the agent's session-start hook took it".into(),
+            ProofEvidence::PromptHookTook => "hook: the agent's prompt hook took it".into(),
+            ProofEvidence::TurnBegan => format!("{sign}: a turn began that has it"),
             ProofEvidence::Emptied => "screen: the composer was emptied of the command".into(),
             ProofEvidence::LineRead => "terminal: the program has read the line".into(),
         }
@@ -286,6 +298,14 @@ impl Session {
     fn waits_for(&self, open: &Open) -> Option<&'static str> {
         if let Some(shut) = open.delivery.shut() {
             return Some(shut.as_str());
+        }
+        if open.delivery.is_kept() {
+            let queued = open.delivery.is_queued_by_agent();
+            return Some(if queued {
+                "the agent keeps it for after its turn"
+            } else {
+                "no turn with it has begun"
+            });
         }
         if open.delivery.is_given() {
             return self.situation().admits(Mode::WhenIdle).err().map(HoldReason::as_str);

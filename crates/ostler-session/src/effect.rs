@@ -102,8 +102,8 @@ pub enum Effect {
     Print {
         /// The hook.
         ticket: Ticket,
-        /// What to print, and for which message; nothing if there is nothing.
-        context: Option<(u64, String)>,
+        /// What to print; nothing if there is nothing.
+        context: Option<HookContext>,
     },
     /// A hook's report was heard: nobody handles it again.
     Heard(Ticket),
@@ -185,6 +185,17 @@ pub struct MessageView {
     pub waits_for: Option<&'static str>,
 }
 
+/// What a hook gives its agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookContext {
+    /// Places in the order of the messages that are given for the first time.
+    pub orders: Vec<u64>,
+    /// What was given before is given again.
+    pub again: bool,
+    /// What to print.
+    pub text: String,
+}
+
 /// Another way for what an agent has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Escalation {
@@ -192,8 +203,8 @@ pub struct Escalation {
     pub id: String,
     /// What would have been typed.
     pub text: String,
-    /// Nothing more will be tried: a person is told, if wanted.
-    pub notify: bool,
+    /// The message that tells the agent where it is, unless it is not to be told.
+    pub notice: Option<String>,
 }
 
 /// Something for the daemon's log.

@@ -73,14 +73,27 @@ pub enum Event<'a> {
     Transcript(TranscriptBatch),
     /// The transcript cannot be followed.
     TranscriptProblem(String),
+    /// The program, or somebody for it, has made the file that says that it is ready.
+    ReadyMarked,
     /// A hook of the agent reports.
     Hook(HookReport),
     /// The hook has printed the context for its agent, or was gone.
     HookPrinted {
-        /// The message's place in the order.
-        order: u64,
+        /// Places in the order of the messages that it was given.
+        orders: Vec<u64>,
+        /// What was given before was given again.
+        again: bool,
         /// The hook took it.
         taken: bool,
+    },
+    /// What an agent has to know waits for it elsewhere.
+    Escalated {
+        /// The message.
+        id: String,
+        /// It is in the agent's instructions file.
+        in_file: bool,
+        /// The agent has yet to be told.
+        tell: bool,
     },
     /// What became of a question to the judge.
     Judge(judge::Event),
@@ -221,6 +234,8 @@ pub struct HookReport {
     pub event: String,
     /// What the agent says about it: untrusted, perhaps cut short.
     pub payload: Vec<u8>,
+    /// When the agent ran the hook.
+    pub at: Wall,
     /// The hook can give its agent context.
     pub wants_context: bool,
 }

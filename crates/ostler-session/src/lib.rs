@@ -37,6 +37,7 @@ mod delivering;
 mod delivery_view;
 mod dialogs;
 mod effect;
+mod escalating;
 mod event;
 mod human_input;
 mod journal;
@@ -55,6 +56,7 @@ mod report;
 mod safeguard;
 mod saved;
 mod session;
+mod startup_context;
 mod stops;
 mod terminal;
 mod timers;
@@ -63,7 +65,8 @@ mod writes;
 pub use agent_speech::WISH;
 pub use change::Change;
 pub use conversation::ConversationSummary;
-pub use effect::{Answer, Effect, Escalation, Lane, Log, MessageView, Request};
+pub use effect::{Answer, Effect, Escalation, HookContext, Lane, Log, MessageView, Request};
+pub use escalating::NOTICE;
 pub use event::{
     Abilities, Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody, TerminalStatus,
     Ticket, TranscriptBatch,

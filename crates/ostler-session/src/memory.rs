@@ -35,6 +35,9 @@ pub(crate) struct Remembered {
     /// The agent was given something in it.
     #[serde(default)]
     begun: bool,
+    /// When the agent was last given what it has to know once more.
+    #[serde(default)]
+    context_given: Option<Wall>,
 }
 
 impl Remembered {
@@ -44,7 +47,7 @@ impl Remembered {
         conversation: &Conversation,
         stops: &StopsMemory,
     ) -> Self {
-        let Conversation { id, begun, read, usage, summary, tells_replies, .. } = conversation;
+        let Conversation { id, begun, read, usage, summary, tells_replies, context_given, .. } = conversation;
         Self {
             since,
             detector: Some(detector),
@@ -55,6 +58,7 @@ impl Remembered {
             stops: *stops,
             conversation: id.clone(),
             begun: *begun,
+            context_given: *context_given,
         }
     }
 
@@ -65,7 +69,9 @@ impl Remembered {
     pub(crate) fn into_parts(self) -> (Wall, Option<Memory>, Conversation, StopsMemory) {
         let Self { since, detector, transcript: read, summary, tells_replies, usage, stops, .. } = self;
         let (id, begun) = (self.conversation, self.begun);
-        let conversation = Conversation { id, begun, read, usage, summary, tells_replies, problem: None };
+        let context_given = self.context_given;
+        let conversation =
+            Conversation { id, begun, read, usage, summary, tells_replies, context_given, problem: None };
         (since, detector, conversation, stops)
     }
 }
@@ -100,6 +106,7 @@ impl Carried {
             stops: StopsMemory::default(),
             conversation: conversation.filter(|_| goes_on),
             begun: goes_on,
+            context_given: None,
         };
         serde_json::to_string(&next).ok()
     }

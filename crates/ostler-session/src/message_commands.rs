@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use ostler_agents::{Body, Placeholder};
 use ostler_core::Proof;
-use ostler_core::delivery::{Delivery, Mode, Policy, Progress, Write};
+use ostler_core::delivery::{ClosedWindow, Delivery, Mode, Policy, Progress, Write};
 use ostler_core::message::{LastWrite, MISSED, Message, MessageState, Terms};
 use ostler_core::start_plan::StartupRoute;
 use ostler_screen::SafeText;
 
 use crate::change::Change;
+use crate::delivery_view::KEPT;
 use crate::effect::{Answer, Effect};
+use crate::escalating::NOTICE;
 use crate::event::{Send, StoredBody, Ticket};
 use crate::note::{Deferred, Note, Then};
 use crate::outbox::{BodyFile, MAX_OPEN, MAX_OPEN_BYTES, Open, Recent, Resumable, Waiter};
@@ -60,6 +62,7 @@ impl Session {
             bytes: body.len(),
             mark: None,
         };
+        self.outbox.contexts.add(&message, &body);
         let open = Box::new(self.opened(message, &body, None));
         let otherwise = Some(Then::Refuse(asking, Refusal::NotRecorded));
         let changes = vec![Change::Accepted { id, order, body, terms }];
@@ -154,6 +157,7 @@ impl Session {
             prompt: None,
             entered,
             since: self.now.steady,
+            window: ClosedWindow::default(),
             message,
         };
         open.configure(&self.profile.agent.preset.input);
@@ -284,12 +288,16 @@ impl Session {
         for recent in self.outbox.recent.iter_mut().filter(|recent| recent.message.id == id) {
             recent.wants_ack = false;
         }
+        self.outbox.contexts.acknowledged(id);
     }
 
     /// Takes up the messages that the record has.
     pub(crate) fn load_messages(&mut self, saved: SavedMessages, recovered: bool) {
-        let SavedMessages { open, taken, last_order, last_input, last_prompt_write: last, last_raw_write } =
-            saved;
+        let SavedMessages { open, taken, hooked, last_order, last_input, .. } = saved;
+        let (last, last_raw_write) = (saved.last_prompt_write, saved.last_raw_write);
+        for SavedMessage { message, body, .. } in &hooked {
+            self.outbox.contexts.add(message, body);
+        }
         self.outbox.composer_seen = recovered;
         (self.outbox.last_order, self.outbox.last_input) = (last_order, last_input);
         self.outbox.resumable = Resumable { writes: BTreeMap::new(), last, raw: last_raw_write > last };
@@ -303,18 +311,23 @@ impl Session {
         }
         for SavedMessage { message, body, last, pointer } in open {
             let (order, way, proof) = (message.seq, message.terms.way, message.proof);
+            let by_prompt_hook = message.terms.sender == NOTICE && message.attempts == 0;
             self.outbox.resumable.writes.extend(last.map(|last| (order, last)));
             let mut open = self.opened(message, &body, pointer);
             if recovered {
                 open.delivery = open.delivery.unwatched();
+            }
+            if way == StartupRoute::Hook && proof > Proof::Written {
+                open.delivery = open.delivery.held_by_hook();
             }
             self.outbox.open.insert(order, open);
             // The program was started with it.
             if way == StartupRoute::Argument && !recovered {
                 self.note_prompt();
             }
-            if way == StartupRoute::Hook && proof > Proof::Queued {
-                let reason = "whether the session-start hook got it cannot be told".to_owned();
+            let handed = way == StartupRoute::Hook || by_prompt_hook;
+            if handed && proof == Proof::Written {
+                let reason = "whether the agent's hook got it cannot be told".to_owned();
                 self.give_up(order, MessageState::Uncertain, reason);
             }
         }
@@ -354,6 +367,13 @@ impl Session {
             let Terms { mode, command, .. } = open.message.terms;
             let policy = self.outbox.policy;
             open.delivery = Delivery::resumed(mode, policy, progress, now).of_command(command);
+            if open.message.evidence.iter().any(|line| line.starts_with(KEPT))
+                && open.message.proof == Proof::Seen
+            {
+                open.delivery = open.delivery.clone().queued_by_agent(now);
+                open.entered = Some(now);
+                continue;
+            }
             open.echoes = usize::try_from(echoes).unwrap_or(usize::MAX);
             let entered = open.delivery.is_confirming();
             if entered {
@@ -383,8 +403,10 @@ impl Session {
             can_clear: !input.clear.is_empty(),
             clear_stops: input.clear.iter().any(|key| input.stops(key)),
             max_attempts: delivery.max_attempts.get(),
+            backoff: delivery.backoff,
             ..Policy::default()
         };
+        self.outbox.ack_words.clone_from(&self.profile.agent.preset.conversation.acknowledge);
         self.outbox.ack_wait = Duration::from_secs(delivery.ack_wait_seconds.into());
         for open in self.outbox.open.values_mut() {
             open.delivery.configure(self.outbox.policy);
@@ -407,7 +429,7 @@ fn typed_text(message: &Message, bytes: &[u8], pointer: Option<StoredBody>) -> (
 }
 
 /// The text of a prompt: safe to type, without line ends at its end.
-fn prompt(text: &str) -> SafeText {
+pub(crate) fn prompt(text: &str) -> SafeText {
     SafeText::new(SafeText::new(text).as_str().trim_end())
 }
 

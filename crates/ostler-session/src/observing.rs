@@ -2,19 +2,19 @@
 //! recorded and told.
 
 use ostler_agents::Observer;
-use ostler_agents::hooks::{context_output, decode};
+use ostler_agents::hooks::{HookSpec, decode};
 use ostler_agents::transcript::TranscriptSpec;
 use ostler_core::delivery::Witness;
 use ostler_core::detector::{self, Action, Event, ProcessSample, Reporter, Verdict};
-use ostler_core::{Fact, Proof, State, Steady};
+use ostler_core::{Fact, State, Steady};
 use ostler_screen::Screen;
 use serde_json::{Value, json};
 
 use crate::change::Change;
 use crate::effect::{Effect, Log};
-use crate::event::{HookReport, Ticket, TranscriptBatch};
+use crate::event::{HookReport, TranscriptBatch};
 use crate::memory::Remembered;
-use crate::note::{Deferred, Note, Then};
+use crate::note::{Deferred, Note};
 use crate::profile::AgentProfile;
 use crate::session::Session;
 
@@ -235,27 +235,26 @@ impl Session {
         if let Some(deferred) = &mut self.unread_rules {
             return deferred.push(Deferred::Hook(report));
         }
+        let spec = self.profile.agent.preset.hooks.as_ref();
+        let Some(decoded) = spec.map(|spec| decode(spec, &report.event, &report.payload)) else {
+            return self.done_with_hook(&report);
+        };
+        // One hook runs, so the others will.
+        self.outbox.tells_prompts |= spec.is_some_and(HookSpec::tells_prompts);
+        let is_news = decoded.agent_session.clone().is_some_and(|id| self.conversation.identify(id));
         // Answered first: the agent waits for its hook.
-        if report.wants_context {
-            self.give_context(&report.event, report.ticket);
+        self.on_hook_chance(&report, &decoded);
+        if is_news {
+            self.remember();
         }
-        if let Some(spec) = &self.profile.agent.preset.hooks {
-            // One hook runs, so the others will.
-            self.outbox.tells_prompts |= spec.tells_prompts();
-            let decoded = decode(spec, &report.event, &report.payload);
-            if decoded.transcript.is_some() || decoded.agent_session.is_some() {
-                let (path, session) = (decoded.transcript, decoded.agent_session);
-                if let Some(id) = &session
-                    && self.conversation.identify(id.clone())
-                {
-                    self.remember();
-                }
-                self.push(Effect::NameTranscript { path, session });
-            }
-            for fact in decoded.facts {
-                let event = Event::Reported(Reporter::Hook, fact.clone());
-                self.on_fact(fact, event, Witness::Hook);
-            }
+        if decoded.transcript.is_some() || decoded.agent_session.is_some() {
+            let (path, session) = (decoded.transcript, decoded.agent_session);
+            self.push(Effect::NameTranscript { path, session });
+        }
+        for fact in decoded.facts {
+            self.outbox.contexts.on_fact(&fact);
+            let event = Event::Reported(Reporter::Hook, fact.clone());
+            self.on_fact(fact, event, Witness::Hook);
         }
         self.push_behind(Effect::Heard(report.ticket));
     }
@@ -280,22 +279,6 @@ impl Session {
             }
             _ => {}
         }
-    }
-
-    /// Gives the agent the context that waits for this moment.
-    fn give_context(&mut self, event: &str, ticket: Ticket) {
-        let spec = self.profile.agent.preset.hooks.as_ref();
-        let found = self.context_for_hook().and_then(|(order, text)| {
-            let printed = context_output(spec?, event, &text)?;
-            Some((order, printed))
-        });
-        let Some((order, printed)) = found else {
-            return self.push(Effect::Print { ticket, context: None });
-        };
-        // Recorded before it is given: after a crash nobody could tell, and it is not given twice.
-        let evidence = "hook: it is being handed to the session-start hook".to_owned();
-        let print = Effect::Print { ticket, context: Some((order, printed)) };
-        self.prove_then(order, Proof::Written, evidence, vec![Then::Do(print)]);
     }
 }
 

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use ostler_agents::{Body, Input, Likeness, Placeholder, Prompt, speech};
-use ostler_core::delivery::{Delivery, HoldReason, Mode, Policy, Situation, Witness, Write};
+use ostler_core::delivery::{ClosedWindow, Delivery, HoldReason, Mode, Policy, Situation, Witness, Write};
 use ostler_core::message::{LastWrite, Message, MessageState};
 use ostler_core::queue::{self, Priority, Waiting};
 use ostler_core::{Now, Proof, Steady, Wall};
 use ostler_screen::SafeText;
 
 use crate::event::Ticket;
+use crate::startup_context::StartupContexts;
 
 /// What others type is held back for this long at most while a text waits for its Enter.
 pub(crate) const HOLD: Duration = Duration::from_secs(1);
@@ -46,6 +47,8 @@ pub(crate) struct Open {
     pub(crate) entered: Option<Steady>,
     /// Since when it is here.
     pub(crate) since: Steady,
+    /// How often it could not be typed because the agent could take nothing.
+    pub(crate) window: ClosedWindow,
 }
 
 /// Whether a text is in a file instead of being typed.
@@ -210,6 +213,8 @@ pub(crate) struct Outbox {
     left: VecDeque<Body>,
     pub(crate) placeholder: Option<Placeholder>,
     pub(crate) policy: Policy,
+    /// Words with which the agent may confirm a message, besides the usual one.
+    pub(crate) ack_words: Vec<String>,
     /// How long the confirmation of a context is waited for.
     pub(crate) ack_wait: Duration,
     /// At the last look an editor or a pager had the terminal.
@@ -229,6 +234,8 @@ pub(crate) struct Outbox {
     pub(crate) unsure: Option<Prompt>,
     /// Why the terminal did not take the last write.
     pub(crate) why_refused: Option<&'static str>,
+    /// What the agent is given by its hook, each time that a conversation begins anew.
+    pub(crate) contexts: StartupContexts,
 }
 
 impl Outbox {
@@ -237,7 +244,7 @@ impl Outbox {
     pub(crate) fn held(&self) -> Option<u64> {
         let in_terminal = |open: &&Open| {
             let delivery = &open.delivery;
-            !delivery.is_waiting() && !delivery.is_given() && !delivery.is_done()
+            !delivery.is_waiting() && !delivery.is_aside() && !delivery.is_done()
         };
         self.open.values().find(in_terminal).map(|open| open.message.seq)
     }
@@ -270,9 +277,17 @@ impl Outbox {
         self.in_hand
     }
 
+    /// Messages that the agent has, and that no turn began with.
+    pub(crate) fn kept(&self) -> Vec<u64> {
+        let kept = self.open.values().filter(|open| open.delivery.is_kept());
+        kept.map(|open| open.message.seq).collect()
+    }
+
     /// The agent gets something another way, and it is not settled whether it did; or it has yet to confirm its context.
+    /// With something in its own queue it goes on by itself, however much at rest it looks.
     pub(crate) fn has_given(&self) -> bool {
-        self.awaits_ack || self.open.values().any(|open| open.delivery.is_given())
+        let first = |open: &Open| open.delivery.is_given() || open.delivery.is_queued_by_agent();
+        self.awaits_ack || self.open.values().any(first)
     }
 
     /// How long the confirmation of a context is waited for, if one is.
@@ -310,7 +325,7 @@ impl Outbox {
     }
 
     fn waiting(&self, steady: Steady) -> impl Iterator<Item = Waiting> {
-        let typed = |open: &&Open| !open.message.terms.raw && !open.delivery.is_given();
+        let typed = |open: &&Open| !open.message.terms.raw && !open.delivery.is_aside();
         self.open.values().filter(typed).map(move |open| Waiting {
             order: open.message.seq,
             priority: open.message.terms.priority,
@@ -374,7 +389,7 @@ impl Outbox {
             let at = open.delivery.deadline().filter(|_| !self.is_barred(*order))?;
             let counts = match held {
                 Some(held) => held == *order,
-                None => self.in_hand == Some(*order) || open.delivery.is_given() || at > self.chosen,
+                None => self.in_hand == Some(*order) || open.delivery.is_aside() || at > self.chosen,
             };
             counts.then_some(at)
         };
@@ -449,6 +464,7 @@ impl Outbox {
         let held = self.held();
         let rank = |message: &Message| match self.open.get(&message.seq) {
             Some(open) if held == Some(message.seq) && open.delivery.enters() > 0 => 0,
+            Some(open) if open.delivery.is_queued_by_agent() => 1,
             None if !message.state.is_given_up() => 1,
             // Its Enter is still to come; a person may have been faster.
             Some(_) if held == Some(message.seq) => 2,
@@ -490,7 +506,8 @@ impl Outbox {
         self.recent.retain(|known| known.message.id != recent.message.id);
         self.recent.push_back(recent);
         for recent in &mut self.recent {
-            recent.quoted |= speech::text_acknowledges(text, &[&recent.message.id]).is_some();
+            recent.quoted |=
+                speech::text_acknowledges(text, &[&recent.message.id], &self.ack_words).is_some();
         }
         while self.recent.len() > RECENT {
             self.recent.pop_front();

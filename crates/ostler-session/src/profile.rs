@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use ostler_agents::{Agent, RuleBook};
+use ostler_core::delivery::Backoff;
 use ostler_core::detector::{Expectations, Settings};
 use ostler_core::dialog::Policy;
 use ostler_core::{Asking, judge};
@@ -79,17 +80,31 @@ pub struct DeliverySettings {
     pub ack_wait_seconds: u32,
     /// How often a text is typed.
     pub max_attempts: NonZeroU32,
+    /// The pauses between attempts, also of those that find the agent busy.
+    #[serde(rename = "backoff_seconds")]
+    pub backoff: Backoff,
     /// After so many failures, what an agent has to know goes into its instructions file.
     pub file_after: NonZeroU32,
-    /// Say that it can be loaded, when nothing else helped.
+    /// Tell the agent then where it is.
     pub notify: bool,
+    /// What an agent without hooks should know and do from its start goes into its instructions file before it is started.
+    pub assignment_file: bool,
 }
 
 impl Default for DeliverySettings {
     fn default() -> Self {
         let three = NonZeroU32::MIN.saturating_add(2);
         let max_attempts = three.saturating_add(2);
-        Self { ack: true, ack_wait_seconds: 5, max_attempts, file_after: three, notify: true }
+        let backoff = Backoff::default();
+        Self {
+            ack: true,
+            ack_wait_seconds: 5,
+            max_attempts,
+            backoff,
+            file_after: three,
+            notify: true,
+            assignment_file: false,
+        }
     }
 }
 

@@ -16,6 +16,9 @@ use crate::session::Session;
 impl Session {
     /// The agent says which prompt it took.
     pub(crate) fn on_prompt_taken(&mut self, by: Witness, text: Option<&str>) {
+        if by == Witness::Hook {
+            self.note_turn_began();
+        }
         let Some(text) = text else { return };
         let Some(id) = self.outbox.meant(by, text) else { return };
         match self.outbox.compare(&id, text) {
@@ -116,7 +119,11 @@ impl Session {
             self.outbox.done_with(order, self.now);
         }
         if proof >= Proof::Submitted {
+            self.withdraw_notice(&message.id);
             self.note_prompt_taken(entered);
+            if !message.terms.command {
+                self.note_turn_began();
+            }
         }
         Some(message)
     }
@@ -161,12 +168,13 @@ impl Session {
     /// A try has failed: what an agent has to know can be loaded after some, and goes into its instructions file.
     pub(crate) fn escalate(&mut self, order: u64, last: bool) {
         let Some(open) = self.outbox.open.get(&order).filter(|open| open.is_essential()) else { return };
-        if open.delivery.attempts() < self.profile.delivery.file_after.get() && !last {
+        let failures = open.delivery.attempts().saturating_add(open.window.failures());
+        if failures < self.profile.delivery.file_after.get() && !last {
             return;
         }
         let (id, text) = (open.message.id.clone(), open.plain.to_string());
-        let notify = last && self.profile.delivery.notify;
-        self.push(Effect::Escalate(Escalation { id, text, notify }));
+        let notice = self.profile.delivery.notify.then(|| crate::escalating::notice_id(&id));
+        self.push(Effect::Escalate(Escalation { id, text, notice }));
     }
 
     /// The agent may have a message, or nobody wants it to: nothing of it goes another way.

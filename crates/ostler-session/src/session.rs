@@ -61,6 +61,8 @@ pub struct Session {
     pub(crate) agent_process: AgentProcess,
     /// Since when its processes cannot be seen, if they cannot.
     pub(crate) hidden_processes: Option<Steady>,
+    /// The program says by a file that it is ready.
+    pub(crate) ready_marked: bool,
     /// When the agent last wished for its context.
     pub(crate) wished: Option<Steady>,
     /// A question to the terminal that waits for a look at the processes: for which message, and what it said.
@@ -125,6 +127,7 @@ impl Session {
             changed: Steady(0),
             agent_process: AgentProcess::default(),
             hidden_processes: None,
+            ready_marked: false,
             wished: None,
             inspected: None,
             inspectors: Vec::new(),
@@ -184,8 +187,13 @@ impl Session {
             Event::Rules(profile) => self.on_rules(profile),
             Event::Transcript(batch) => self.on_transcript(batch),
             Event::TranscriptProblem(problem) => self.conversation.problem = Some(problem),
+            Event::ReadyMarked => {
+                self.ready_marked = true;
+                self.note(Note::Deliver);
+            }
             Event::Hook(report) => self.on_hook(report),
-            Event::HookPrinted { order, taken } => self.on_hook_printed(order, taken),
+            Event::HookPrinted { orders, again, taken } => self.on_hook_printed(&orders, again, taken),
+            Event::Escalated { id, in_file, tell } => self.on_escalated(&id, in_file, tell),
             Event::Judge(event) => self.note(Note::Judge(event)),
             Event::Sampled(sample) => self.on_sample(sample),
             Event::AgentFound(pid) => self.on_agent_found(pid),

@@ -8,6 +8,9 @@ use crate::error::StoreError;
 use crate::events::{NewEvent, insert};
 use crate::store::Store;
 
+/// What the assignment of a session's agent is called among what waits for it. No message can be called so.
+pub const ASSIGNMENT: &str = "the assignment";
+
 /// Context that waits for its session, or did and is in a file still.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingContext {
@@ -110,9 +113,9 @@ impl Store {
     /// What came with a message waits no more, nor does what the session has asked for.
     pub fn end_pending_context(&mut self, session: &str, message: &str) -> Result<(), StoreError> {
         let sql = "UPDATE pending_context SET settled = 1
-                   WHERE session = ? AND (message = ? OR loaded_ms IS NOT NULL)";
+                   WHERE session = ?1 AND (message = ?2 OR (loaded_ms IS NOT NULL AND message <> ?3))";
         self.atomically(|transaction| {
-            transaction.prepare_cached(sql)?.execute([session, message])?;
+            transaction.prepare_cached(sql)?.execute([session, message, ASSIGNMENT])?;
             forget_settled(transaction, session)
         })
     }

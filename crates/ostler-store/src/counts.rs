@@ -4,7 +4,7 @@
 use ostler_core::Wall;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::deliveries::{CANCELLED, record_event};
 use crate::error::StoreError;
@@ -32,6 +32,12 @@ pub struct DeliveryCounts {
     pub ack_wanted: u64,
     /// Those that took another way.
     pub escalated: u64,
+    /// Of these, those that were put into the instructions file.
+    pub escalated_to_file: u64,
+    /// Those that their agent has to know.
+    pub contexts: u64,
+    /// Of these, those that it took, or found in its instructions file.
+    pub contexts_visible: u64,
     /// Those that did not arrive.
     pub failed: u64,
     /// Those of which it cannot be told.
@@ -70,7 +76,82 @@ pub(crate) fn given(
         add(transaction, "attempted", 1)?;
     }
     if tries.is_some() {
-        record_event(transaction, session, "injection.attempted", json!({ "id": message }), at)?;
+        let details = injection(transaction, session, message, at, json!({ "id": message }))?;
+        record_event(transaction, session, "injection.attempted", details, at)?;
+    }
+    Ok(())
+}
+
+/// What is said of a prompt's way into its agent, besides `details`: which try it is, what kind of text, by which way, and how
+/// long that took so far.
+pub(crate) fn injection(
+    transaction: &Connection,
+    session: &str,
+    message: &str,
+    at: Wall,
+    mut details: Value,
+) -> Result<Value, StoreError> {
+    let sql = "SELECT tries, CASE WHEN sender = 'notice' THEN 'notice' WHEN ack OR priority = 'startup' THEN 'context'
+                 ELSE 'prompt' END, way, created_ms FROM messages WHERE session = ? AND id = ?";
+    let mut statement = transaction.prepare_cached(sql)?;
+    let found = statement.query_row([session, message], |row| {
+        Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+    });
+    if let (Some((attempt, kind, by, created)), Some(details)) = (found.optional()?, details.as_object_mut())
+    {
+        details.insert("attempt".into(), attempt.into());
+        details.insert("type".into(), kind.into());
+        details.insert("by".into(), by.into());
+        let duration = at.0.saturating_sub(created.cast_unsigned());
+        details.insert("duration_ms".into(), duration.into());
+    }
+    Ok(details)
+}
+
+/// Whether a message was put into the instructions file, now or before.
+pub(crate) fn was_in_file(
+    transaction: &Connection,
+    session: &str,
+    message: &str,
+) -> Result<bool, StoreError> {
+    let sql = format!("SELECT {IN_FILE} FROM messages WHERE session = ? AND id = ?");
+    let mut statement = transaction.prepare_cached(&sql)?;
+    Ok(statement.query_row([session, message], |row| row.get(0)).optional()?.unwrap_or(false))
+}
+
+/// Whether a row of `messages` was put into the instructions file.
+const IN_FILE: &str = "(escalated IS NOT NULL AND EXISTS (SELECT 1 FROM events WHERE events.session = messages.session \
+                       AND event = 'injection.escalated' AND json_extract(details, '$.id') = messages.id \
+                       AND json_extract(details, '$.way') = 'file'))";
+/// Whether a row of `messages` is something that its agent has to know.
+const CONTEXT: &str = "(raw = 0 AND sender <> 'notice' AND (ack OR priority = 'startup'))";
+
+/// Counts a message that its agent has to know, if it is one.
+pub(crate) fn context(
+    transaction: &Connection,
+    session: &str,
+    message: &str,
+    name: &str,
+) -> Result<(), StoreError> {
+    let sql = format!("SELECT {CONTEXT} FROM messages WHERE session = ? AND id = ?");
+    let mut statement = transaction.prepare_cached(&sql)?;
+    if statement.query_row([session, message], |row| row.get(0)).optional()? == Some(true) {
+        add(transaction, name, 1)?;
+    }
+    Ok(())
+}
+
+/// A prompt is proven to be where the agent has it. What was not typed was given to it then, by its hook.
+pub(crate) fn seen(
+    transaction: &Connection,
+    session: &str,
+    message: &str,
+    at: Wall,
+) -> Result<(), StoreError> {
+    let sql = "SELECT tries = 0 FROM messages WHERE session = ? AND id = ? AND raw = 0";
+    let mut statement = transaction.prepare_cached(sql)?;
+    if statement.query_row([session, message], |row| row.get(0)).optional()? == Some(true) {
+        given(transaction, session, message, at)?;
     }
     Ok(())
 }
@@ -94,6 +175,9 @@ pub(crate) fn taken(
         // A hook takes it in one go.
         if tries == 0 {
             given(transaction, session, message, at)?;
+        }
+        if !was_in_file(transaction, session, message)? {
+            context(transaction, session, message, "contexts_visible")?;
         }
         add(transaction, "submitted", 1)?;
         add(transaction, if tries > 1 { "after_retry" } else { "first_try" }, 1)?;
@@ -142,6 +226,9 @@ impl Store {
                 "acknowledged" => &mut counts.acknowledged,
                 "ack_wanted" => &mut counts.ack_wanted,
                 "escalated" => &mut counts.escalated,
+                "escalated_to_file" => &mut counts.escalated_to_file,
+                "contexts" => &mut counts.contexts,
+                "contexts_visible" => &mut counts.contexts_visible,
                 "failed" => &mut counts.failed,
                 "uncertain" => &mut counts.uncertain,
                 "attempts" => &mut counts.attempts,
@@ -156,7 +243,7 @@ impl Store {
     }
 
     fn counts_of_session(&self, session: &str) -> Result<DeliveryCounts, StoreError> {
-        let sql = "SELECT count(*), coalesce(sum(tries > 0), 0), coalesce(sum(submitted_ms IS NOT NULL), 0),
+        let sql = format!("SELECT count(*), coalesce(sum(tries > 0), 0), coalesce(sum(submitted_ms IS NOT NULL), 0),
                      coalesce(sum(submitted_ms IS NOT NULL AND tries <= 1), 0),
                      coalesce(sum(submitted_ms IS NOT NULL AND tries > 1), 0),
                      coalesce(sum(acknowledged_ms IS NOT NULL AND ack), 0), coalesce(sum(ack), 0),
@@ -164,10 +251,11 @@ impl Store {
                      coalesce(sum(state = 'failed' AND failure IS NOT ?2), 0),
                      coalesce(sum(state = 'uncertain'), 0), coalesce(sum(state = 'queued'), 0),
                      coalesce(sum(CASE WHEN submitted_ms IS NOT NULL THEN tries END), 0),
-                     coalesce(sum(submitted_ms - created_ms), 0)
-                   FROM messages WHERE raw = 0 AND session = ?1";
+                     coalesce(sum(submitted_ms - created_ms), 0), coalesce(sum({IN_FILE}), 0), coalesce(sum({CONTEXT}), 0),
+                     coalesce(sum({CONTEXT} AND (submitted_ms IS NOT NULL OR {IN_FILE})), 0)
+                   FROM messages WHERE raw = 0 AND session = ?1");
         let number = |row: &rusqlite::Row<'_>, index| row.get::<_, i64>(index).map(i64::cast_unsigned);
-        Ok(self.connection.query_row(sql, [session, CANCELLED], |row| {
+        Ok(self.connection.query_row(&sql, [session, CANCELLED], |row| {
             Ok(DeliveryCounts {
                 sent: number(row, 0)?,
                 attempted: number(row, 1)?,
@@ -182,6 +270,9 @@ impl Store {
                 waiting: number(row, 10)?,
                 attempts: number(row, 11)?,
                 elapsed_ms: number(row, 12)?,
+                escalated_to_file: number(row, 13)?,
+                contexts: number(row, 14)?,
+                contexts_visible: number(row, 15)?,
             })
         })?)
     }

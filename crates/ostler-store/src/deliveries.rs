@@ -126,6 +126,9 @@ impl Store {
         at: Wall,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
+            if proof == Proof::Seen {
+                counts::seen(transaction, session, message, at)?;
+            }
             if proof >= Proof::Submitted {
                 counts::taken(transaction, session, message, proof == Proof::Acknowledged, at)?;
             }
@@ -156,6 +159,7 @@ impl Store {
             };
             record_event(transaction, session, event, details.clone(), at)?;
             if proof == Proof::Submitted {
+                let details = counts::injection(transaction, session, message, at, details)?;
                 record_event(transaction, session, "injection.succeeded", details, at)?;
             }
             Ok(())
@@ -223,6 +227,7 @@ impl Store {
             record_event(transaction, session, "message.failed", details.clone(), at)?;
             if !raw {
                 counts::add(transaction, state.as_str(), 1)?;
+                let details = counts::injection(transaction, session, message, at, details)?;
                 record_event(transaction, session, "injection.failed", details, at)?;
             }
             Ok(())
@@ -252,14 +257,25 @@ impl Store {
         at: Wall,
     ) -> Result<(), StoreError> {
         self.atomically(|transaction| {
-            let sql = "SELECT escalated IS NULL FROM messages WHERE session = ? AND id = ?";
+            let sql =
+                "SELECT escalated IS NULL, submitted_ms IS NULL FROM messages WHERE session = ? AND id = ?";
             let mut first = transaction.prepare_cached(sql)?;
-            if first.query_row([session, message], |row| row.get(0)).optional()? == Some(true) {
+            let found =
+                first.query_row([session, message], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let (first, untaken) = found.unwrap_or((false, false));
+            if first {
                 counts::add(transaction, "escalated", 1)?;
+            }
+            if way == "file" && !counts::was_in_file(transaction, session, message)? {
+                counts::add(transaction, "escalated_to_file", 1)?;
+                if untaken {
+                    counts::context(transaction, session, message, "contexts_visible")?;
+                }
             }
             let sql = "UPDATE messages SET escalated = ?3 WHERE session = ?1 AND id = ?2";
             transaction.prepare_cached(sql)?.execute([session, message, way])?;
             let details = json!({ "id": message, "way": way, "detail": detail });
+            let details = counts::injection(transaction, session, message, at, details)?;
             record_event(transaction, session, "injection.escalated", details, at)
         })
     }

@@ -23,7 +23,7 @@ pub mod shared;
 mod store;
 mod thread;
 
-pub use continuity::PendingContext;
+pub use continuity::{ASSIGNMENT, PendingContext};
 pub use counts::DeliveryCounts;
 pub use deliveries::Intent;
 pub use error::StoreError;

@@ -141,6 +141,7 @@ impl Store {
             if !raw {
                 let wanted = ["sent", "ack_wanted"].into_iter().take(1 + usize::from(*ack));
                 wanted.into_iter().try_for_each(|name| counts::add(transaction, name, 1))?;
+                counts::context(transaction, &message.session, &message.id, "contexts")?;
             }
             // What stands on the command line is given to the agent with its start.
             if way == StartupRoute::Argument {
@@ -212,6 +213,16 @@ impl Store {
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params![session, limit], read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The messages of a session that go by its agent's hook, or went, oldest first.
+    pub fn hooked_messages(&self, session: &str) -> Result<Vec<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND raw = 0 AND way = 'hook' ORDER BY seq"
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map([session], read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

@@ -20,7 +20,8 @@ pub struct Keep {
 impl Store {
     /// Forgets up to `most` messages, writes and events each that are not to be kept; returns whether there may be more.
     ///
-    /// What waits is kept, and the newest of each session: numbers go on from it.
+    /// What waits is kept, and the newest of each session: numbers go on from it. So is what its hook may have to give
+    /// the agent again.
     pub fn prune(&mut self, keep: &Keep, most: u32) -> Result<bool, StoreError> {
         let since = keep.since.0.cast_signed();
         self.atomically(|transaction| {
@@ -29,7 +30,7 @@ impl Store {
                    SELECT old.rowid FROM messages AS old
                    JOIN (SELECT session, max(seq) AS last FROM messages GROUP BY session) AS newest
                      ON newest.session = old.session
-                   WHERE old.state <> 'queued' AND old.seq < newest.last
+                   WHERE old.state <> 'queued' AND old.way <> 'hook' AND old.seq < newest.last
                      AND (old.seq <= newest.last - ?1 OR coalesce(old.settled_ms, old.created_ms) < ?2)
                    LIMIT ?3)",
                 params![keep.messages, since, most],

@@ -179,7 +179,33 @@ fn prompts(counts: &serde_json::Map<String, serde_json::Value>) -> String {
         told("uncertain", "uncertain"),
         told("failed", "failed"),
     ];
-    [Some(taken), at_once].into_iter().chain(rest).flatten().collect::<Vec<_>>().join(", ")
+    let rates = [
+        ("overall", "arrived"),
+        ("first_try", "at once"),
+        ("acknowledged", "confirmed"),
+        ("visible", "of contexts seen"),
+    ];
+    let percent = |(name, word): (&str, &str)| Some(format!("{:.0} % {word}", rate(counts, name)? * 100.0));
+    let rates: Vec<String> = rates.into_iter().filter_map(percent).collect();
+    let told = [Some(taken), at_once].into_iter().chain(rest).flatten().collect::<Vec<_>>().join(", ");
+    if rates.is_empty() { told } else { format!("{told} ({})", rates.join(", ")) }
+}
+
+/// A success rate by its name, if there is anything that it could be of: `first_try` and `overall` of the prompts that came
+/// to an end, `acknowledged` of those that should be, `visible` of what agents have to know.
+pub(crate) fn rate(counts: &serde_json::Map<String, serde_json::Value>, name: &str) -> Option<f64> {
+    let count = |name: &str| counts.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let ended = count("submitted") + count("failed") + count("uncertain");
+    let (part, whole) = match name {
+        "first_try" => (count("first_try"), ended),
+        "overall" => (count("submitted"), ended),
+        "acknowledged" => (count("acknowledged"), count("ack_wanted")),
+        "visible" => (count("contexts_visible"), count("contexts")),
+        _ => return None,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "for people and graphs")]
+    let rate = part.min(whole) as f64 / whole as f64;
+    (whole > 0).then_some(rate)
 }
 
 #[cfg(test)]
@@ -191,7 +217,14 @@ mod tests {
         let counts =
             serde_json::json!({ "sent": 5, "submitted": 3, "first_try": 2, "uncertain": 1, "waiting": 1 });
         let text = prompts(counts.as_object().unwrap());
-        assert_eq!(text, "3 of 5 taken, 2 at the first try, 1 waiting, 1 uncertain");
+        assert_eq!(
+            text,
+            "3 of 5 taken, 2 at the first try, 1 waiting, 1 uncertain (75 % arrived, 50 % at once)"
+        );
+        let counts = serde_json::json!({ "sent": 1, "waiting": 1, "ack_wanted": 4, "acknowledged": 3, "contexts": 2, "contexts_visible": 2 });
+        let text = prompts(counts.as_object().unwrap());
+        assert_eq!(text, "0 of 1 taken, 3 confirmed, 1 waiting (75 % confirmed, 100 % of contexts seen)");
+        assert_eq!(prompts(serde_json::json!({ "sent": 1 }).as_object().unwrap()), "0 of 1 taken");
     }
 
     #[test]

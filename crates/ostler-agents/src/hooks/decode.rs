@@ -29,6 +29,8 @@ pub struct Decoded {
     pub transcript: Option<String>,
     /// Where it says it works.
     pub cwd: Option<String>,
+    /// The conversation begins anew: the agent has forgotten what it was given before.
+    pub begins_anew: bool,
 }
 
 /// Reads what the hook of an event said.
@@ -48,7 +50,15 @@ pub fn decode(spec: &HookSpec, event: &str, payload: &[u8]) -> Decoded {
         agent_session: string(&payload, spec.session_id.as_ref()).filter(|id| is_id(id)).map(str::to_owned),
         transcript: path(&payload, spec.transcript.as_ref()),
         cwd: path(&payload, spec.cwd.as_ref()),
+        begins_anew: spec.event(event).is_some_and(|event| begins_anew(event, &payload)),
     }
+}
+
+fn begins_anew(event: &EventSpec, payload: &Value) -> bool {
+    event.anew.iter().any(|(at, values)| {
+        let found = payload.pointer(at).and_then(Value::as_str);
+        found.is_some_and(|found| values.iter().any(|value| value == found))
+    })
 }
 
 /// The payload, or as much of it as can be read.

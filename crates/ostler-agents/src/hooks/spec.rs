@@ -88,6 +88,9 @@ pub struct EventSpec {
     pub matcher: Option<String>,
     /// What is printed to give the agent context: `{json}` is the text as a JSON string, `{text}` the text itself.
     pub context: Option<String>,
+    /// Where the payload says that the conversation begins anew, so that the agent has forgotten its context: JSON
+    /// pointers, and what stands there then.
+    pub anew: BTreeMap<String, Vec<String>>,
     /// What the hook prints otherwise; [`HookSpec::print`] if this is not set.
     pub print: Option<String>,
 }

@@ -94,14 +94,14 @@ fn an_acknowledgement_is_a_line_that_begins_with_it() {
         ("NACK: c-12", None),
     ];
     for (row, expected) in table {
-        assert_eq!(acknowledged(&[row], None, &ids), expected, "{row:?}");
+        assert_eq!(acknowledged(&[row], None, &ids, &[]), expected, "{row:?}");
         assert!(
             expected.is_none()
-                || text_acknowledges(&format!("Hello.\n{row}\n"), &ids).is_some()
+                || text_acknowledges(&format!("Hello.\n{row}\n"), &ids, &[]).is_some()
                 || row.contains('█')
         );
     }
-    assert_eq!(acknowledged(&["ACK: "], None, &[""]), None);
+    assert_eq!(acknowledged(&["ACK: "], None, &[""], &[]), None);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn an_acknowledgement_counts_only_in_the_last_reply_where_that_is_known() {
     let known = speech("^❯ ", "^● ");
     let heard = |rows: &str| {
         let rows: Vec<&str> = rows.lines().collect();
-        acknowledged(&rows, Some(&known), &["c-1"])
+        acknowledged(&rows, Some(&known), &["c-1"], &[])
     };
     assert_eq!(heard("❯ go on\n\n● ACK: c-1"), Some("c-1"));
     assert_eq!(heard("❯ go on\n\n● I read it.\n\n  ACK: c-1\n"), Some("c-1"));
@@ -130,7 +130,7 @@ fn a_request_is_no_acknowledgement_however_it_is_broken() {
             let shifted: Vec<char> =
                 std::iter::repeat_n('x', lead).chain(characters.iter().copied()).collect();
             let hard: Vec<String> = shifted.chunks(width).map(|row| row.iter().collect()).collect();
-            assert_eq!(acknowledged(&hard, None, &["c-12"]), None, "{hard:?}");
+            assert_eq!(acknowledged(&hard, None, &["c-12"], &[]), None, "{hard:?}");
         }
         let mut soft = vec![String::new()];
         for word in request.split(' ') {
@@ -142,6 +142,19 @@ fn a_request_is_no_acknowledgement_however_it_is_broken() {
                 soft.push(format!("  {word}"));
             }
         }
-        assert_eq!(acknowledged(&soft, None, &["c-12"]), None, "{soft:?}");
+        assert_eq!(acknowledged(&soft, None, &["c-12"], &[]), None, "{soft:?}");
     }
+}
+
+#[test]
+fn an_agent_may_confirm_in_words_of_its_own() {
+    let words = ["VU:".to_owned(), "Received".to_owned(), String::new()];
+    let heard = |line: &str| text_acknowledges(line, &["c-1"], &words);
+    for line in ["VU: c-1", "- Received c-1.", "ACK: c-1"] {
+        assert_eq!(heard(line), Some("c-1"), "{line:?}");
+    }
+    for line in ["c-1", "VU c-1", "I have VU: c-1", "Received c-12"] {
+        assert_eq!(heard(line), None, "{line:?}");
+    }
+    assert_eq!(text_acknowledges("VU: c-1", &["c-1"], &[]), None);
 }

@@ -94,7 +94,7 @@ fn a_reply_acknowledges_and_the_request_for_it_does_not() {
     for scene in scenes("two-turns").into_iter().chain(scenes("reply")) {
         let heard = |from: &str, to: &str| {
             let rows: Vec<String> = scene.rows.iter().map(|row| row.replace(from, to)).collect();
-            acknowledged(&rows, scene.book.speech(), &["ctx-7f3a"])
+            acknowledged(&rows, scene.book.speech(), &["ctx-7f3a"], &[])
         };
         assert_eq!(heard(REPLY, "ACK: ctx-7f3a"), Some("ctx-7f3a"), "{}: {:#?}", scene.name, scene.rows);
         assert_eq!(heard(REPLY, "ACK: ctx-7f3"), None, "{}", scene.name);

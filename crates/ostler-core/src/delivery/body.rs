@@ -1,5 +1,6 @@
 //! Up to Enter: when the text is typed, and whether it arrived.
 
+use super::kept::Kept;
 use super::{
     Action, ComposerView, Delivery, Event, FailReason, HoldReason, Mode, ProofEvidence, Stage, StartText,
     View, Write,
@@ -16,7 +17,7 @@ impl Delivery {
         now: Steady,
     ) -> Vec<Action> {
         if event == Event::Taken {
-            return self.submitted(ProofEvidence::HookTook);
+            return self.keep(Kept::by_hook(), ProofEvidence::HookTook);
         }
         let argument = given.way == StartupRoute::Argument;
         if argument && view.at_work {
@@ -71,6 +72,11 @@ impl Delivery {
     fn goes_blind(&self, view: &View) -> bool {
         let never_seen = view.situation.is_opaque() && view.sight == ComposerView::Hidden;
         never_seen && self.mode == Mode::Now && self.policy.has_composer
+    }
+
+    /// Nothing was typed for it, and the hook of a turn that begins took it.
+    pub(super) fn is_taken_by_prompt_hook(&self, event: Event) -> bool {
+        event == Event::Taken && self.is_waiting() && self.attempts == 0
     }
 
     pub(super) fn wait(&mut self, not_before: Steady, view: &View, now: Steady) -> Vec<Action> {

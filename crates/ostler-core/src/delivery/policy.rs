@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::Backoff;
+
 /// The times of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
@@ -28,6 +30,8 @@ pub struct Policy {
     pub interrupt: Duration,
     /// How often the text is written.
     pub max_attempts: u32,
+    /// The pauses between attempts.
+    pub backoff: Backoff,
     /// The terminal must be in raw mode.
     pub raw_only: bool,
     /// The agent's composer is known: where it is not, there is nothing to see.
@@ -52,21 +56,13 @@ impl Default for Policy {
             word: Duration::from_secs(2),
             interrupt: Duration::from_secs(10),
             max_attempts: 5,
+            backoff: Backoff::default(),
             raw_only: true,
             has_composer: true,
             can_clear: false,
             clear_stops: false,
         }
     }
-}
-
-/// Pauses between attempts; the last one is for all that follow.
-const BACKOFF: [u64; 5] = [1, 2, 5, 10, 30];
-
-/// The pause after so many failed attempts.
-pub(super) fn backoff(attempts: u32) -> Duration {
-    let index = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX).min(BACKOFF.len() - 1);
-    Duration::from_secs(BACKOFF[index])
 }
 
 impl Policy {

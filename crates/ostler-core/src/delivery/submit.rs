@@ -1,7 +1,8 @@
 //! Enter, and what became of it.
 
+use super::kept::Kept;
 use super::{Action, ComposerView, Delivery, Event, FailReason, Mode, ProofEvidence, Stage, View, Write};
-use crate::Steady;
+use crate::{State, Steady};
 
 impl Delivery {
     pub(super) fn enter(&mut self, enter_at: Steady, event: Event, view: &View, now: Steady) -> Vec<Action> {
@@ -28,6 +29,10 @@ impl Delivery {
 
     fn press_enter(&mut self, view: &View) -> Vec<Action> {
         self.enters += 1;
+        // Its own Enter looks like work, too: what counts is what the first one was typed into.
+        let wanted = matches!(self.mode, Mode::Queue | Mode::Now);
+        let busy = if self.enters == 1 { view.at_work } else { self.entered_busy };
+        self.entered_busy = wanted && busy && view.situation.state == State::Working;
         self.stage = Stage::Entering;
         self.reading.enter(view);
         vec![Action::Type(Write::Enter)]
@@ -84,9 +89,14 @@ impl Delivery {
         // Where no composer is known, the text is also echoed while it stands in one.
         let stays = matches!(view.sight, ComposerView::Part | ComposerView::Garbled)
             || (blind && view.sight != ComposerView::Empty);
+        // What its queue shows stands above its composer, too.
+        let queued = self.entered_busy && view.keeps && !self.command;
+        if queued && gone && view.at_work && !view.other_entered {
+            return self.keep(Kept::by_agent(now), ProofEvidence::Kept);
+        }
         let sign = if gone && view.at_work && !view.other_entered {
-            Some(if self.mode == Mode::Queue { ProofEvidence::Kept } else { ProofEvidence::WentToWork })
-        } else if view.echoed && !stays {
+            Some(if self.entered_busy { ProofEvidence::Steered } else { ProofEvidence::WentToWork })
+        } else if view.echoed && !stays && !queued {
             Some(ProofEvidence::Echoed)
         } else {
             Some(ProofEvidence::Emptied).filter(|_| gone && self.command && !view.other_entered)

@@ -92,6 +92,8 @@ pub struct View {
     pub refused: bool,
     /// It would say so.
     pub tells_refusals: bool,
+    /// An agent at work keeps what it is given for after its turn.
+    pub keeps: bool,
     /// The agent tells which prompts it takes, and has done so before.
     pub tells_prompts: bool,
     /// Somebody else typed since the composer was last seen empty: what stands there may be theirs, also where it reads
@@ -178,6 +180,8 @@ pub enum Event {
     },
     /// The agent's hook took it.
     Taken,
+    /// The agent has begun a turn, with another prompt.
+    TurnBegan,
     /// The agent says that it took this very message as a prompt.
     Reported {
         /// By what.
@@ -225,8 +229,10 @@ pub enum ProofEvidence {
     Reported(Witness),
     /// The composer was emptied, and the agent went to work.
     WentToWork,
-    /// The composer was emptied while the agent was at work: it keeps the message for later, or takes it into its turn.
+    /// The composer was emptied while the agent was at work, and the agent keeps the message for after its turn.
     Kept,
+    /// The composer was emptied while the agent was at work, and it takes the message into its turn.
+    Steered,
     /// The composer was emptied, and the message stands among what was said.
     Echoed,
     /// The message stands among what was said, and the agent has put it back into the composer.
@@ -237,6 +243,10 @@ pub enum ProofEvidence {
     LineRead,
     /// The agent's session-start hook took it.
     HookTook,
+    /// A turn has begun since the hook took it.
+    TurnBegan,
+    /// The hook of a prompt took it, and its turn has it.
+    PromptHookTook,
 }
 
 /// Why a delivery ends without proof.

@@ -29,6 +29,7 @@ fn view(state: State, sight: ComposerView) -> View {
         repeated: false,
         refused: false,
         tells_refusals: false,
+        keeps: true,
         tells_prompts: false,
         touched: false,
         other_entered: false,

@@ -25,7 +25,7 @@ use crate::judge::Question;
 use crate::knowledge::SessionKnowledge;
 use crate::transcript::{Batch, Watcher};
 use crate::transport::{Arrived, Holder, LinkError, Transport};
-use crate::{clock, evidence};
+use crate::{clock, evidence, ready_file};
 
 /// Commands that may wait for an actor.
 const BACKLOG: usize = 32;
@@ -148,6 +148,13 @@ impl Actor {
             store_error: None,
             mailbox,
         };
+        if !recovered {
+            let made = ready_file::await_made(actor.services.hints.clone(), actor.dir.path().to_owned());
+            actor.errands.spawn(async move {
+                made.await;
+                Event::ReadyMarked
+            });
+        }
         actor.hand(event).await;
         while !actor.session.is_over() {
             let woken = actor.wait().await;

@@ -1,6 +1,7 @@
 //! A session as users see it.
 
 use ostler_core::State;
+use ostler_core::start_plan::StartupRoute;
 use ostler_protocol::{ExitInfo, MessageInfo, ProcessInfo, SessionInfo, TerminalInfo};
 use ostler_session::TerminalStatus;
 use ostler_store::{Ending, Message, PastProcess, Session};
@@ -151,6 +152,9 @@ pub(crate) fn message(session: &str, message: &Message) -> MessageInfo {
         sender: message.terms.sender.clone(),
         priority: message.terms.priority,
         mode: message.terms.mode,
+        way: Some(message.terms.way)
+            .filter(|way| *way != StartupRoute::Message)
+            .map(|way| way.as_str().into()),
         raw: message.terms.raw,
         ack: message.terms.ack,
         created: shown(message.created),

@@ -7,6 +7,7 @@ use ostler_store::StoreHandle;
 use super::Handles;
 use crate::context::ContextAssembler;
 use crate::continuity::Records;
+use crate::hints::Hints;
 use crate::home::Home;
 use crate::judge::Turns;
 use crate::knowledge::Knowledge;
@@ -24,6 +25,8 @@ pub(crate) struct Services {
     pub(crate) sessions: Handles,
     pub(crate) knowledge: Arc<Knowledge>,
     pub(crate) transcripts: Transcripts,
+    /// Word from the kernel that something may have changed.
+    pub(crate) hints: Hints,
     /// Questions to the judge, over all sessions.
     pub(crate) turns: Turns,
     /// Looks at the processes of all sessions.

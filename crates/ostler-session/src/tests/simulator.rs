@@ -7,6 +7,7 @@
 //! truly received.
 
 mod agent;
+mod contexts;
 mod holder;
 mod plan;
 mod scenarios;
@@ -167,7 +168,7 @@ fn a_report_that_found_no_daemon_is_heard_before_the_end_is_recorded() {
 /// change of the plans, and prints them.
 const NOTICED: [(Sabotage, u64); 18] = [
     (Sabotage::Session(Safeguard::OnlyIntoAnEmptyComposer), 46),
-    (Sabotage::Session(Safeguard::EnterOnlyWhileSeen), 189),
+    (Sabotage::Session(Safeguard::EnterOnlyWhileSeen), 1720),
     (Sabotage::Session(Safeguard::NothingIntoDialogs), 5),
     (Sabotage::Session(Safeguard::NothingBeforeReady), 2527),
     (Sabotage::Session(Safeguard::NothingIntoTurns), 12),

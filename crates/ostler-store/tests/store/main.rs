@@ -235,7 +235,12 @@ fn what_is_counted_stays_counted() {
     store.create_session(&session("s", "one")).unwrap();
     let by = |id: &str, seq, way| {
         let mut message = message(id, seq, "hi");
-        message.terms = Terms { way, ack: id == "hook", ..message.terms };
+        let priority = if id == "failed" {
+            ostler_core::queue::Priority::Startup
+        } else {
+            ostler_core::queue::Priority::Normal
+        };
+        message.terms = Terms { way, ack: id == "hook", priority, ..message.terms };
         message
     };
     for (id, seq, way) in [
@@ -272,6 +277,9 @@ fn what_is_counted_stays_counted() {
         acknowledged: 1,
         ack_wanted: 1,
         escalated: 1,
+        escalated_to_file: 1,
+        contexts: 2,
+        contexts_visible: 2,
         failed: 1,
         uncertain: 0,
         waiting: 0,
@@ -280,6 +288,15 @@ fn what_is_counted_stays_counted() {
     };
     assert_eq!(all, expected);
     assert_eq!(store.delivery_counts(Some("s")).unwrap(), expected);
+    let events = store.events(Some("s"), 0, 100).unwrap();
+    let told = |name: &str, id: &str| {
+        let of = events.iter().find(|event| event.event == name && event.details["id"] == id).unwrap();
+        serde_json::json!(["attempt", "type", "by", "duration_ms"].map(|key| of.details[key].clone()))
+    };
+    assert_eq!(told("injection.attempted", "typed"), serde_json::json!([1, "prompt", "message", 1]));
+    assert_eq!(told("injection.succeeded", "hook"), serde_json::json!([1, "context", "hook", 7]));
+    assert_eq!(told("injection.escalated", "failed"), serde_json::json!([1, "context", "message", 8]));
+    assert_eq!(told("injection.failed", "failed"), serde_json::json!([1, "context", "message", 9]));
     // Tried again, and forgotten: it was all there once.
     store.revive("s", "failed", 9, Wall(12)).unwrap();
     assert_eq!(store.delivery_counts(None).unwrap(), DeliveryCounts { waiting: 1, ..expected });

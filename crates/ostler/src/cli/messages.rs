@@ -113,7 +113,8 @@ pub(crate) struct Send {
     /// --wait acknowledged
     #[arg(long)]
     pub(crate) ack: bool,
-    /// Take it back if it could not be typed within this many seconds
+    /// Do not type it any more after this many seconds; with --priority startup it then goes by the agent's instructions
+    /// file
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub(crate) expires: Option<f64>,
     /// Who sends it, for the record

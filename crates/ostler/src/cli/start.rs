@@ -109,6 +109,12 @@ pub(crate) struct Wrap {
     /// What to call the session [default: the program's name]
     #[arg(long)]
     pub(crate) name: Option<SessionName>,
+    /// What the agent should know before it begins: a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// Tell it what is known of this project: earlier work
+    #[arg(long)]
+    pub(crate) recall: bool,
     /// The key that leaves; the agent goes on
     #[arg(long, value_name = "KEY", default_value = "ctrl-\\", value_parser = super::detach_key)]
     pub(crate) detach_key: super::DetachKey,
@@ -135,8 +141,8 @@ impl Wrap {
             env: Vec::new(),
             size,
             prompt: None,
-            context: None,
-            recall: false,
+            context: self.context.clone(),
+            recall: self.recall,
             no_wait: true,
             timeout: 0.0,
             no_beacon: false,

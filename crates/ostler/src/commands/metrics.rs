@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::{client, output};
 
 /// Names, what they count, and where the count is found.
-const COUNTERS: [(&str, &str, &str); 10] = [
+const COUNTERS: [(&str, &str, &str); 13] = [
     ("ostler_messages_sent_total", "Prompts that were sent", "sent"),
     (
         "ostler_injections_attempted_total",
@@ -30,6 +30,17 @@ const COUNTERS: [(&str, &str, &str); 10] = [
         "ack_wanted",
     ),
     ("ostler_injections_escalated_total", "Prompts that took another way", "escalated"),
+    (
+        "ostler_injections_escalated_to_file_total",
+        "Prompts that were put into the instructions file",
+        "escalated_to_file",
+    ),
+    ("ostler_contexts_total", "Texts that an agent has to know", "contexts"),
+    (
+        "ostler_contexts_visible_total",
+        "Texts that an agent has to know and took, or found in its instructions file",
+        "contexts_visible",
+    ),
     ("ostler_injections_failed_total", "Prompts that were given up; some may be tried again", "failed"),
     (
         "ostler_injections_uncertain_total",
@@ -67,6 +78,28 @@ fn exposition(metrics: &Metrics) -> String {
     add("ostler_injection_attempts_mean", "gauge", "Times a prompt was given until it was taken", &attempts);
     let seconds = format!("{:.3}", mean(count("elapsed_ms")) / 1e3);
     add("ostler_injection_seconds_mean", "gauge", "Time from sending to being taken", &seconds);
+    for (rate, name, help) in [
+        (
+            "first_try",
+            "ostler_injection_first_try_ratio",
+            "Prompts taken at the first try, of those that came to an end",
+        ),
+        (
+            "overall",
+            "ostler_injection_success_ratio",
+            "Prompts that were taken, of those that came to an end",
+        ),
+        (
+            "acknowledged",
+            "ostler_injection_acknowledged_ratio",
+            "Prompts that were confirmed, of those that should be",
+        ),
+        ("visible", "ostler_context_visible_ratio", "Contexts that their agent took or could read, of all"),
+    ] {
+        if let Some(rate) = output::rate(&metrics.deliveries, rate) {
+            add(name, "gauge", help, &format!("{rate:.4}"));
+        }
+    }
     // What never happened is shown as such: a graph begins at zero.
     let mut injections = metrics.context_injections.clone();
     for kind in Kind::ALL {

@@ -222,9 +222,10 @@ fn read_context(file: &Path) -> Result<String, CommandError> {
 /// Waits until the agent has taken prompt and context, a person is needed, or it takes too long.
 fn await_startup(session: &SessionInfo, deadline: Instant) -> Result<Vec<MessageInfo>, CommandError> {
     let mut awaited = Vec::new();
-    for message in messages_of(session)? {
-        let await_ =
-            Request::Await { name: session.id.clone(), id: message.id.clone(), wait: Proof::Submitted };
+    let messages = messages_of(session)?;
+    for message in messages.clone() {
+        let wait = enough(&message, messages.len() == 1);
+        let await_ = Request::Await { name: session.id.clone(), id: message.id.clone(), wait };
         awaited.push(loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match client::call_with(&await_, None, Some(left.min(GLANCE))) {
@@ -243,8 +244,15 @@ fn await_startup(session: &SessionInfo, deadline: Instant) -> Result<Vec<Message
         });
     }
     // What was waited for in vain may have come while the next one was.
-    let open = awaited.iter().any(|message| message.proof < Proof::Submitted);
+    let alone = awaited.len() == 1;
+    let open = awaited.iter().any(|message| message.proof < enough(message, alone));
     if open { messages_of(session) } else { Ok(awaited) }
+}
+
+/// What is proven of a message at best before the agent is given anything else: what its hook took goes with its next
+/// turn, and nothing begins one where it is `alone`.
+fn enough(message: &MessageInfo, alone: bool) -> Proof {
+    if alone && message.way.as_deref() == Some("hook") { Proof::Seen } else { Proof::Submitted }
 }
 
 fn messages_of(session: &SessionInfo) -> Result<Vec<MessageInfo>, CommandError> {

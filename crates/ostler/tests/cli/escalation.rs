@@ -37,6 +37,12 @@ fn send(home: &TestHome, id: &str, text: &str) {
     home.send("a", text, &["--id", id, "--ack", "--wait", "queued"]).ok();
 }
 
+/// Waits until neither the message nor the notice of it could be typed.
+fn await_failed(home: &TestHome, id: &str) {
+    assert_eq!(home.await_message("a", id, "failed")["escalated"], "notification");
+    home.await_message("a", &format!("notice-{id}"), "failed");
+}
+
 fn loaded(home: &TestHome) -> String {
     let found: Value = serde_json::from_str(&home.run(["context", "load", "a", "--json"]).ok()).unwrap();
     found["text"].as_str().unwrap().to_owned()
@@ -48,7 +54,7 @@ fn every_message_that_fails_takes_another_way_until_it_got_there() {
     send(&home, "m1", "the first secret");
     send(&home, "m2", "the second secret");
     for id in ["m1", "m2"] {
-        assert_eq!(home.await_message("a", id, "failed")["escalated"], "notification");
+        await_failed(&home, id);
     }
     let file = home.project().join("AGENTS.md");
     let text = fs::read_to_string(&file).unwrap();
@@ -130,7 +136,7 @@ fn set_writable(file: &Path, writable: bool) {
 fn stuck() -> (TestHome, std::path::PathBuf) {
     let home = deaf("max_attempts = 1\n");
     send(&home, "m1", "the first secret");
-    home.await_message("a", "m1", "failed");
+    await_failed(&home, "m1");
     let file = home.project().join("AGENTS.md");
     assert!(fs::read_to_string(&file).unwrap().contains("the first secret"));
     set_writable(&file, false);
@@ -184,4 +190,34 @@ fn the_next_daemon_takes_out_what_an_ended_session_left() {
     home.daemon_pid();
     until_file(&file, "the block is gone", || (!file.exists()).then_some(()));
     assert!(loaded(&home).contains("the first secret"));
+}
+
+#[test]
+fn what_an_agent_has_to_know_does_not_starve_behind_its_turn() {
+    let home = TestHome::with_stand_in();
+    home.write_preset(&format!("instructions = \"AGENTS.md\"\n{PRESET}"));
+    home.write_settings("[delivery]\nbackoff_seconds = [1]\n");
+    home.start("a", &[]);
+    home.deliver("a", "!work 12s first", &[]);
+    home.send("a", "the first secret", &["--id", "m1", "--priority", "startup", "--wait", "queued"]).ok();
+    let file = home.project().join("AGENTS.md");
+    until_file(&file, "it is in the file", || file.exists().then_some(()));
+    assert!(fs::read_to_string(&file).unwrap().contains("the first secret"));
+    let waits = home.message("a", "m1");
+    assert_eq!((&waits["state"], &waits["escalated"]), (&"queued".into(), &"notification".into()), "{waits}");
+    // It comes live when the turn is over, and the block goes; nobody need be told then.
+    home.await_message("a", "m1", "delivered");
+    until_file(&file, "the block is gone", || (!file.exists()).then_some(()));
+    assert_eq!(home.taken("a"), ["!work 12s first", "the first secret"]);
+    // One that came too late: the agent is told where it is.
+    home.deliver("a", "!work 8s second", &[]);
+    let late = ["--id", "m2", "--priority", "startup", "--wait", "queued", "--expires", "2"];
+    home.send("a", "the second secret", &late).ok();
+    assert_eq!(home.await_message("a", "m2", "failed")["escalated"], "notification");
+    home.await_log("a", "submitted", 4);
+    let told = home.taken("a").pop().unwrap();
+    assert!(told.starts_with("[OSTLER]") && told.contains("AGENTS.md"), "{told}");
+    assert!(fs::read_to_string(&file).unwrap().contains("the second secret"));
+    home.await_message("a", "notice-m2", "delivered");
+    assert!(file.exists(), "the notice does not take away what it tells of");
 }

@@ -52,7 +52,7 @@ fn an_agent_is_started_sent_to_and_looked_at() {
     title  ✳ Stand-in
     process [pid], held by [pid]
     input  raw, read by group [pid]
-    prompts  1 of 1 taken, 1 at the first try
+    prompts  1 of 1 taken, 1 at the first try (100 % arrived, 100 % at once)
     id  [id]
     files  [test]/home/sessions/[id]
     ");
@@ -103,6 +103,15 @@ fn an_agent_is_started_sent_to_and_looked_at() {
     # HELP ostler_injections_escalated_total Prompts that took another way.
     # TYPE ostler_injections_escalated_total counter
     ostler_injections_escalated_total 0
+    # HELP ostler_injections_escalated_to_file_total Prompts that were put into the instructions file.
+    # TYPE ostler_injections_escalated_to_file_total counter
+    ostler_injections_escalated_to_file_total 0
+    # HELP ostler_contexts_total Texts that an agent has to know.
+    # TYPE ostler_contexts_total counter
+    ostler_contexts_total 0
+    # HELP ostler_contexts_visible_total Texts that an agent has to know and took, or found in its instructions file.
+    # TYPE ostler_contexts_visible_total counter
+    ostler_contexts_visible_total 0
     # HELP ostler_injections_failed_total Prompts that were given up; some may be tried again.
     # TYPE ostler_injections_failed_total counter
     ostler_injections_failed_total 0
@@ -118,6 +127,12 @@ fn an_agent_is_started_sent_to_and_looked_at() {
     # HELP ostler_injection_seconds_mean Time from sending to being taken.
     # TYPE ostler_injection_seconds_mean gauge
     ostler_injection_seconds_mean [n]
+    # HELP ostler_injection_first_try_ratio Prompts taken at the first try, of those that came to an end.
+    # TYPE ostler_injection_first_try_ratio gauge
+    ostler_injection_first_try_ratio 1.0000
+    # HELP ostler_injection_success_ratio Prompts that were taken, of those that came to an end.
+    # TYPE ostler_injection_success_ratio gauge
+    ostler_injection_success_ratio 1.0000
     # HELP ostler_sessions Running sessions by state.
     # TYPE ostler_sessions gauge
     ostler_sessions{state="idle"} 1

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::stand_in::PRESET;
-use crate::support::{Done, TestHome, ostler};
+use crate::support::{Done, TestHome, ostler, until_file};
 
 #[test]
 fn an_agent_that_dies_at_once_is_told_with_its_status_and_screen() {
@@ -89,4 +89,25 @@ fn a_file_that_cannot_be_used_is_told_where_it_matters() {
     let doctor = home.run(["doctor"]);
     assert_eq!(doctor.code, 1);
     assert!(doctor.out.contains("FAIL  settings") && doctor.out.contains("alow"), "{doctor:?}");
+}
+
+#[test]
+fn a_program_that_no_rules_know_says_by_a_file_that_it_is_ready() {
+    let home = TestHome::with_stand_in();
+    home.write_preset("[run]\ncommand = \"stand-in-agent\"\n[startup]\nready_delay_ms = 600000\n");
+    let (up, go) = (home.file("up"), home.file("go"));
+    // It does not read its terminal, which would show that it waits for input.
+    home.write_agent(&format!(
+        "stty raw -echo; printf '~~~'; : > {0}; while ! [ -e {1} ]; do sleep 0.05; done; : > \"$OSTLER_READY_FILE\"\n\
+         while [ -e {0} ]; do sleep 0.05; done\n",
+        up.display(),
+        go.display()
+    ));
+    home.run(["start", "standin", "--name", "a", "--no-wait"]).ok();
+    until_file(&up, "it runs", || up.exists().then_some(()));
+    let send =
+        |timeout| home.send("a", "hello there", &["--id", "m1", "--wait", "written", "--timeout", timeout]);
+    assert_eq!(send("4").code, 4, "it would be waited for, for ten minutes");
+    std::fs::write(&go, "").unwrap();
+    send("20").ok();
 }

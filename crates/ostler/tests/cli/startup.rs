@@ -61,8 +61,8 @@ fn context_and_prompt_reach_every_kind_of_agent_exactly_once() {
         assert_eq!(taken.len(), if hooks { 1 } else { 2 }, "{cell}: {taken:?}");
         assert!(taken.last().unwrap().ends_with("Fix the tests."), "{cell}: {taken:?}");
         assert!(everything.contains("assigned"), "{cell}");
-        // Where the context is a prompt, the agent is asked to confirm it.
-        assert_eq!(everything.contains("please acknowledge"), !hooks, "{cell}");
+        // Whichever way it goes, the agent is asked to confirm it.
+        assert_eq!(everything.matches("please acknowledge").count(), 1, "{cell}");
         let log = home.log("a");
         let first = log.iter().position(|record| record["event"] == "submitted").unwrap();
         let typed = log[..first].iter().any(|record| record["event"] == "bytes");
@@ -393,4 +393,82 @@ fn what_is_recalled_does_not_repeat_the_prompt() {
     let taken = home.taken("a").join("\n");
     assert!(taken.contains("The parser was rewritten.") && taken.contains("parser.rs"), "{taken}");
     assert_eq!(taken.matches(prompt).count(), 1, "{taken}");
+}
+
+/// An agent that runs its session-start hook, and again when the file `again` is there.
+fn forgetful(home: &TestHome) -> String {
+    let hook = format!("{} hook SessionStart --agent standin --context --per-session", ostler().display());
+    let (out, again) =
+        (home.file("hook.out").display().to_string(), home.file("again").display().to_string());
+    format!(
+        "shift; {hook} < /dev/null >> {out}\n\
+         (while ! [ -e {again} ]; do sleep 0.05; done; \
+         echo '{{\"source\":\"clear\"}}' | {hook} >> {out}; echo . >> {out}) &\nexec {} stand-in \"$@\"\n",
+        ostler().display()
+    )
+}
+
+#[test]
+fn a_context_alone_is_seen_when_the_hook_took_it_and_given_again_when_the_agent_forgets_it() {
+    let anew = HOOKS.replace("\"{text}\" }", "\"{text}\", anew = { \"/source\" = [\"clear\"] } }");
+    let home = TestHome::with_stand_in_and(&anew);
+    home.write_agent(&forgetful(&home));
+    let context = home.file("context.md");
+    fs::write(&context, "The parser was rewritten yesterday.\n").unwrap();
+    let options = ["--json", "--timeout", "30", "--context", context.to_str().unwrap()];
+    let started: Value = serde_json::from_str(&home.start_with("a", &options, &[]).ok()).unwrap();
+    let message = &started["startup"][0];
+    // No turn has it yet.
+    assert_eq!((&message["proof"], &message["way"]), (&"seen".into(), &"hook".into()), "{message}");
+    let printed = || fs::read_to_string(home.file("hook.out")).unwrap_or_default();
+    let once = printed();
+    assert!(once.contains("[OSTLER] a <- tester • ") && once.contains("please acknowledge"), "{once}");
+    assert_eq!(home.count("a", "submitted"), 0);
+    home.deliver("a", "Go on.", &[]);
+    let id = message["id"].as_str().unwrap();
+    assert_eq!(home.message("a", id)["proof"], "submitted");
+    // Another daemon has it from the record.
+    home.kill_daemon();
+    home.daemon_pid();
+    fs::write(home.file("again"), "").unwrap();
+    until_file(&home.file("hook.out"), "it was given again", || {
+        (printed().matches("The parser was rewritten yesterday.").count() == 2).then_some(())
+    });
+    assert!(home.ok(["events", "a"]).contains("context.given_again"));
+}
+
+#[test]
+fn an_assignment_is_in_the_instructions_file_before_the_agent_is_started() {
+    let home = TestHome::with_stand_in();
+    home.write_preset(&format!("instructions = \"AGENTS.md\"\n{PRESET}"));
+    home.write_settings("[delivery]\nassignment_file = true\n");
+    let (file, found) = (home.project().join("AGENTS.md"), home.file("found"));
+    home.write_agent(&format!(
+        "cp AGENTS.md {}\nexec {} stand-in \"$@\"\n",
+        found.display(),
+        ostler().display()
+    ));
+    fs::write(&file, "mine\n").unwrap();
+    let context = home.file("context.md");
+    fs::write(&context, "The parser was rewritten.").unwrap();
+    let options = ["--prompt", "Fix the tests.", "--timeout", "60", "--context", context.to_str().unwrap()];
+    home.start_with("a", &options, &[]).ok();
+    let read = fs::read_to_string(&found).unwrap();
+    assert!(read.starts_with("mine\n"), "{read}");
+    let typed = home.taken("a").concat();
+    for content in ["The parser was rewritten.", "Fix the tests."] {
+        assert_eq!((read.matches(content).count(), typed.matches(content).count()), (1, 0), "{read} {typed}");
+    }
+    assert!(typed.starts_with("[OSTLER] a <- tester") && typed.contains("is in AGENTS.md"), "{typed}");
+    // Other messages leave it there; it goes with the session.
+    home.deliver("a", "And hurry.", &[]);
+    assert!(fs::read_to_string(&file).unwrap().contains("Fix the tests."));
+    home.run(["stop", "a", "--grace", "0"]).ok();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine\n");
+    // A file that cannot be changed is no obstacle.
+    let elsewhere = home.file("elsewhere.md");
+    fs::rename(&file, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+    home.start_with("b", &options, &[]).ok();
+    assert_eq!(home.taken("b").concat().matches("Fix the tests.").count(), 1);
 }

@@ -46,3 +46,20 @@ fn a_program_that_ends_at_once_or_by_a_signal_is_passed_on_too() {
     let home = TestHome::with_stand_in();
     home.run(["wrap", "standin"]).fails(2, &["wrap needs a terminal", "ostler start"]);
 }
+
+#[test]
+fn a_wrapped_agent_is_told_what_it_should_know() {
+    let (home, desk) = (TestHome::with_stand_in(), TestHome::new());
+    // The terminal stands in the project of its own home.
+    let here = desk.project().to_str().unwrap().to_owned();
+    home.run(["context", "save", "The parser was rewritten.", "--cwd", &here]).ok();
+    let context = home.file("context.md");
+    std::fs::write(&context, "The tests are slow.").unwrap();
+    let log = home.log_file("w");
+    let options = ["standin", "--name", "w", "--recall", "--context", context.to_str().unwrap()];
+    wrap(&desk, &home, &[&options[..], &["--log", log.to_str().unwrap()]].concat());
+    home.await_log("w", "submitted", 1);
+    let taken = home.taken("w").concat();
+    assert!(taken.contains("The tests are slow.") && taken.contains("The parser was rewritten."), "{taken}");
+    assert!(taken.contains("please acknowledge"), "{taken}");
+}

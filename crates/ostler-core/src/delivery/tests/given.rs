@@ -70,8 +70,32 @@ fn context_waits_for_the_hook_but_not_for_ever() {
     let idle = view(State::Idle, ComposerView::Empty);
     let work = View { at_work: true, ..view(State::Working, ComposerView::Empty) };
     assert_eq!(play(&mut delivery, &[(0, Event::Looked, idle), (9_000, Event::Looked, work)]), []);
-    let took = (9_100, Action::Prove(Proof::Submitted, ProofEvidence::HookTook));
+    let took = (9_100, Action::Prove(Proof::Seen, ProofEvidence::HookTook));
     assert_eq!(play(&mut delivery.clone(), &[(9_100, Event::Taken, work)]), [took]);
     let done = play(&mut delivery, &[(20_000, Event::Looked, idle), (30_000, Event::Looked, idle)]);
     assert_eq!(done, [(30_000, Action::Missed), (30_000, Action::Inspect)]);
+}
+
+#[test]
+fn what_a_hook_took_is_submitted_with_the_turn_that_begins_then() {
+    let taken = || {
+        let mut delivery = Delivery::given(StartupRoute::Hook, policy());
+        let done = play(&mut delivery, &[(100, Event::Taken, view(State::Starting, ComposerView::Hidden))]);
+        assert_eq!(done, [(100, Action::Prove(Proof::Seen, ProofEvidence::HookTook))]);
+        assert!(delivery.is_kept() && !delivery.is_given(), "others are typed meanwhile");
+        delivery
+    };
+    let idle = view(State::Idle, ComposerView::Empty);
+    let rests = [(1_000, Event::Looked, idle), (60_000, Event::Looked, idle), (600_000, Event::Taken, idle)];
+    assert_eq!(play(&mut taken(), &rests), [], "nothing has begun, and nothing is typed");
+    let begins = |at| [(at, Action::Prove(Proof::Submitted, ProofEvidence::TurnBegan))];
+    let work = View { at_work: true, ..view(State::Working, ComposerView::Empty) };
+    assert_eq!(play(&mut taken(), &[rests[0], (2_000, Event::Looked, work)]), begins(2_000));
+    assert_eq!(play(&mut taken(), &[rests[0], (2_000, Event::TurnBegan, idle)]), begins(2_000));
+    // Another daemon takes over.
+    let mut found = Delivery::given(StartupRoute::Hook, policy()).unwatched().held_by_hook();
+    assert_eq!(found.proof(), Proof::Seen);
+    assert_eq!(play(&mut found, &[rests[1], (61_000, Event::Looked, work)]), begins(61_000));
+    let gone = view(State::Exited, ComposerView::Hidden);
+    assert_eq!(play(&mut taken(), &[(200, Event::Looked, gone)]), [(200, Action::Fail(FailReason::Ended))]);
 }

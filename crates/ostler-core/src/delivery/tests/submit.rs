@@ -212,9 +212,12 @@ fn a_dialog_of_the_turn_that_runs_does_not_prove_that_a_text_behind_it_was_taken
         let looks = [&[(61_000, Event::Looked, ours), (61_001, RAW, ours)][..], &moving].concat();
         let done = play(&mut delivery.clone(), &looks);
         assert_eq!(done, [(61_000, Action::Inspect), (64_000, Action::Type(Write::Enter))], "{mode:?}");
-        let because = if mode == Mode::Queue { ProofEvidence::Kept } else { ProofEvidence::WentToWork };
-        let done = play(&mut delivery, &[(61_000, Event::Looked, empty)]);
-        assert_eq!(done, [(61_000, Action::Prove(Proof::Submitted, because))], "{mode:?}");
+        // It is in the agent's queue, if it has one.
+        let done = play(&mut delivery.clone(), &[(61_000, Event::Looked, empty)]);
+        assert_eq!(done, [(61_000, Action::Prove(Proof::Seen, ProofEvidence::Kept))], "{mode:?}");
+        let steers = View { keeps: false, ..empty };
+        let done = play(&mut delivery, &[(61_000, Event::Looked, steers)]);
+        assert_eq!(done, [(61_000, Action::Prove(Proof::Submitted, ProofEvidence::Steered))], "{mode:?}");
     }
 }
 
@@ -337,4 +340,51 @@ fn enter_behind_a_command_waits_until_the_screen_stands_still() {
     let looks: Vec<_> = (0..30).map(|step| 60 + step * 100).map(|at| (at, Event::Looked, ours(at))).collect();
     let done = play(&mut delivery, &looks);
     assert_eq!(done, [(60, seen), (2_160, Action::Type(Write::Enter))]);
+}
+
+#[test]
+fn what_an_agent_keeps_is_submitted_when_its_own_turn_begins() {
+    let kept = || {
+        let working = |sight| View { at_work: true, ..view(State::Working, sight) };
+        let mut delivery = Delivery::new(Mode::Queue, policy());
+        let (empty, ours) = (working(ComposerView::Empty), working(ComposerView::Ours));
+        let typed = [(0, Event::Looked, empty), (1, RAW, empty), (10, Event::Typed, empty)];
+        let entered = [(60, Event::Looked, ours), (160, Event::Looked, ours), (210, Event::Typed, ours)];
+        play(&mut delivery, &[typed, entered].concat());
+        let done = play(&mut delivery, &[(300, Event::Looked, empty)]);
+        assert_eq!(done, [(300, Action::Prove(Proof::Seen, ProofEvidence::Kept))]);
+        assert!(delivery.is_queued_by_agent() && delivery.is_aside());
+        delivery
+    };
+    // What it queues stands above its composer, like what was said.
+    let working = View { at_work: true, echoed: true, ..view(State::Working, ComposerView::Empty) };
+    let working = [
+        (1_000, Event::Looked, working),
+        (90_000, Event::Looked, working),
+        (90_001, Event::TurnBegan, working),
+    ];
+    assert_eq!(play(&mut kept(), &working), []);
+    let told = Event::Reported { by: Witness::Hook };
+    let submitted = |at, because| [(at, Action::Prove(Proof::Submitted, because))];
+    let reported = ProofEvidence::Reported(Witness::Hook);
+    assert_eq!(play(&mut kept(), &[working[0], (2_000, told, working[0].2)]), submitted(2_000, reported));
+    // It rests, and the text stands among what was said, or is back in the composer, or nowhere.
+    let idle = view(State::Idle, ComposerView::Empty);
+    let looks = |view| [working[0], (2_000, Event::Looked, view), (4_000, Event::Looked, view)];
+    let echoed = View { echoed: true, ..idle };
+    assert_eq!(play(&mut kept(), &looks(echoed)), submitted(4_000, ProofEvidence::Echoed));
+    let mut back = kept();
+    assert_eq!(play(&mut back, &looks(view(State::Idle, ComposerView::Ours))), []);
+    assert!(back.is_typing() && back.deadline() == Some(Steady(4_100)), "its Enter is next");
+    let stopped = View { echoed: true, ..view(State::Idle, ComposerView::Ours) };
+    assert_eq!(play(&mut kept(), &looks(stopped)), submitted(4_000, ProofEvidence::PutBack));
+    let mut lost = kept();
+    assert_eq!(play(&mut lost, &looks(idle)), []);
+    let fails = [(7_000, Action::Fail(FailReason::Uncertain))];
+    assert_eq!(play(&mut lost, &[(6_999, Event::Looked, idle), (7_000, Event::Looked, idle)]), fails);
+    let gone = view(State::Exited, ComposerView::Hidden);
+    assert_eq!(
+        play(&mut kept(), &[(400, Event::Looked, gone)]),
+        [(400, Action::Fail(FailReason::Uncertain))]
+    );
 }

@@ -158,7 +158,7 @@ impl Actor {
         let ticket = Ticket(self.last_ticket);
         self.claims.insert(ticket, (claim, event.clone()));
         self.replies.extend(print.map(|print| (ticket, Reply::Hook(print))));
-        self.hand(SessionEvent::Hook(HookReport { ticket, agent, event, payload, wants_context })).await;
+        self.hand(SessionEvent::Hook(HookReport { ticket, agent, event, payload, at, wants_context })).await;
     }
 
     /// A recorded message, and what it says.

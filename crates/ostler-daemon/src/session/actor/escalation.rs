@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ostler_agents::instructions::BlockId;
-use ostler_session::{Escalation, WISH};
-use ostler_store::{Message, PendingContext, Store, StoreError};
+use ostler_session::{Escalation, Event, NOTICE, WISH};
+use ostler_store::{ASSIGNMENT, Message, PendingContext, Store, StoreError};
 
 use super::Actor;
 use crate::clock;
@@ -14,8 +14,9 @@ use crate::session::by_file;
 
 impl Actor {
     /// Lets what an agent has to know wait for it, and puts it into its instructions file.
-    pub(super) async fn escalate(&self, escalation: Escalation) {
-        let Escalation { id, text: typed, notify } = escalation;
+    pub(super) async fn escalate(&mut self, escalation: Escalation) {
+        let Escalation { id, text: typed, notice } = escalation;
+        let asked = notice.clone();
         let (session, message, at) = (self.record.start.id.clone(), id.clone(), clock::now());
         let kept = self
             .services
@@ -27,37 +28,40 @@ impl Actor {
                     let body = store.message_body(&session, &message)?.unwrap_or_default();
                     store.set_pending_context(&session, &message, &String::from_utf8_lossy(&body), at)?;
                 }
-                Ok((own.is_some_and(|own| own.in_file), known))
+                // An agent is told once of each message.
+                let told =
+                    asked.map(|notice| store.message(&session, &notice)).transpose()?.flatten().is_some();
+                Ok((own.is_some_and(|own| own.in_file), known, told))
             })
             .await;
         self.log_trouble(&kept);
-        let Ok((in_file, known)) = kept else { return };
-        if !in_file {
-            self.put_block(&id, typed, &known).await;
-        }
-        if notify {
+        let Ok((in_file, known, told)) = kept else { return };
+        let in_file = in_file || self.put_block(&id, typed, &known).await;
+        let tell = notice.is_some() && !told;
+        if tell {
             let detail = "context is available: ostler context load".to_owned();
             self.tell_escalation(&id, "notification", detail).await;
         }
+        self.session.handle(Event::Escalated { id, in_file, tell }, clock::both());
     }
 
-    /// Puts a text into the instructions file, behind those of other messages that wait there.
-    async fn put_block(&self, id: &str, text: String, known: &[PendingContext]) {
+    /// Puts a text into the instructions file, behind those of other messages that wait there; says whether it is there.
+    async fn put_block(&self, id: &str, text: String, known: &[PendingContext]) -> bool {
         let (settled, waiting): (Vec<_>, Vec<_>) =
             known.iter().filter(|one| one.in_file).partition(|one| one.settled);
         let mut texts = self.texts_of(&waiting);
         texts.push(text);
         // Before it is there, so that it is taken out again whatever happens meanwhile.
         self.note_in_file(id, true).await;
-        match self.write_block(texts).await {
-            Some(path) => {
-                for one in settled {
-                    self.note_in_file(&one.message, false).await;
-                }
-                self.tell_escalation(id, "file", path).await;
-            }
-            None => self.note_in_file(id, false).await,
+        let Some(path) = self.write_block(texts).await else {
+            self.note_in_file(id, false).await;
+            return false;
+        };
+        for one in settled {
+            self.note_in_file(&one.message, false).await;
         }
+        self.tell_escalation(id, "file", path).await;
+        true
     }
 
     /// What of this is in the instructions file: the texts, or where they are.
@@ -106,13 +110,20 @@ impl Actor {
     /// A message got through: what is in the instructions file is not needed any more, and what came with the message
     /// waits no more. What was given up with another one does, until the agent has asked for it.
     pub(super) async fn de_escalate(&self, message: &Message) {
+        // It says where something is, and is nothing that could be there.
+        if message.terms.sender == NOTICE {
+            return;
+        }
         let Some(known) = self.known_context().await else { return };
         // The context that the agent wished for had in it what waited then.
         let wished = message.terms.sender == WISH;
-        let ends = |one: &&PendingContext| one.message == message.id || (wished && one.at <= message.created);
+        let ends = |one: &&PendingContext| {
+            one.message != ASSIGNMENT && (one.message == message.id || (wished && one.at <= message.created))
+        };
         let mut ended: Vec<String> = known.iter().filter(ends).map(|one| one.message.clone()).collect();
         ended.push(message.id.clone());
-        self.take_back(&known, ended, |_| false).await;
+        // What it was started with stays for as long as it runs.
+        self.take_back(&known, ended, |one| one.message == ASSIGNMENT).await;
     }
 
     /// The agent may have a message, or nobody wants it to: nothing of it goes another way.

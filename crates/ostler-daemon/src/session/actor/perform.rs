@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use ostler_hold::{Remains, read_remains, tree};
-use ostler_session::{Answer, ConversationSummary, Effect, Event, Grants, LastOutput, Log, MessageView};
+use ostler_session::{
+    Answer, ConversationSummary, Effect, Event, Grants, HookContext, LastOutput, Log, MessageView,
+};
 use ostler_store::StoreError;
 
 use super::commands::Reply;
@@ -284,14 +286,14 @@ impl Actor {
     }
 
     /// Lets a hook print what it is to give its agent, and tells the session whether it could.
-    fn print(&mut self, ticket: ostler_session::Ticket, context: Option<(u64, String)>) {
-        let (order, text) = context.unzip();
-        let printed = match self.replies.remove(&ticket) {
+    fn print(&mut self, ticket: ostler_session::Ticket, context: Option<HookContext>) {
+        let (given, text) = context.map(|it| ((it.orders, it.again), it.text)).unzip();
+        let taken = match self.replies.remove(&ticket) {
             Some(Reply::Hook(print)) => print.send(text).is_ok(),
             _ => false,
         };
-        if let Some(order) = order {
-            self.session.handle(Event::HookPrinted { order, taken: printed }, clock::both());
+        if let Some((orders, again)) = given {
+            self.session.handle(Event::HookPrinted { orders, again, taken }, clock::both());
         }
     }
 

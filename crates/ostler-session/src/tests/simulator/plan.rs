@@ -46,6 +46,8 @@ pub(super) struct Plan {
     /// Somebody sets the clock.
     pub(super) clock_jumps: Vec<(u64, i64)>,
     pub(super) hooks: Option<Hooks>,
+    /// When the agent's session-start hook runs, and why.
+    pub(super) starts: Vec<(u64, &'static str)>,
     pub(super) policy: Policy,
     pub(super) grants: Grants,
 }
@@ -90,6 +92,7 @@ impl Plan {
             breaks: Vec::new(),
             clock_jumps: Vec::new(),
             hooks: None,
+            starts: Vec::new(),
             policy: Policy::Ask,
             grants: Grants::default(),
         }
@@ -163,6 +166,7 @@ impl Plan {
                 doubled: if has_equals(&sends) { 0 } else { rng.u64(0..2) * rng.u64(0..40) },
                 late: rng.u64(1..1200),
             }),
+            starts: Vec::new(),
             policy: if rng.u64(0..3) == 0 { Policy::Allow } else { Policy::Ask },
             grants: Grants { folder: rng.bool(), unattended: false },
             sends,

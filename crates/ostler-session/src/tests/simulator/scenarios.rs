@@ -10,14 +10,14 @@ use super::verdict;
 use super::world::World;
 
 /// A day with an agent of these manners.
-fn agent(flags: &[&str]) -> Plan {
+pub(super) fn agent(flags: &[&str]) -> Plan {
     let agent = flags.iter().map(|flag| (*flag).to_owned()).collect();
     // A person takes some time to answer.
     Plan { agent, sends: Vec::new(), answers_after: 6_000, ..Plan::quiet() }
 }
 
 impl Plan {
-    fn sends(self, at: u64, body: &str) -> Self {
+    pub(super) fn sends(self, at: u64, body: &str) -> Self {
         self.sends_as(at, body, Mode::WhenIdle)
     }
 
@@ -25,7 +25,7 @@ impl Plan {
         self.sends_with(at, body, Terms { mode, ..Terms::default() })
     }
 
-    fn sends_with(mut self, at: u64, body: &str, mut terms: Terms) -> Self {
+    pub(super) fn sends_with(mut self, at: u64, body: &str, mut terms: Terms) -> Self {
         let id = format!("m{}", self.sends.len());
         terms.sender = "tester".into();
         self.sends.push(Sent { at, id, body: body.into(), terms });
@@ -37,14 +37,14 @@ impl Plan {
         self
     }
 
-    fn dies_after_effects(mut self, effects: u64) -> Self {
+    pub(super) fn dies_after_effects(mut self, effects: u64) -> Self {
         self.kills.push(effects);
         self
     }
 
     /// Plays the day; what was said of it is so.
     #[track_caller]
-    fn play(self) -> World {
+    pub(super) fn play(self) -> World {
         let world = self.play_with_draft();
         let complaints = verdict::complaints(&world);
         assert!(complaints.is_empty(), "{}", world.story(&complaints));
@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// Plays a day on which the agent also takes what neither a message nor a person brought.
-    fn play_with_draft(self) -> World {
+    pub(super) fn play_with_draft(self) -> World {
         let mut world = World::new(self, None);
         world.run();
         world
@@ -60,7 +60,7 @@ impl Plan {
 }
 
 impl World {
-    fn message(&self, number: usize) -> &Message {
+    pub(super) fn message(&self, number: usize) -> &Message {
         &self.store.message(&format!("m{number}")).unwrap().0
     }
 
@@ -75,7 +75,7 @@ impl World {
     }
 
     /// The prompts that the agent took.
-    fn taken(&self) -> Vec<&str> {
+    pub(super) fn taken(&self) -> Vec<&str> {
         self.submissions().into_iter().map(|(text, _)| text).collect()
     }
 
@@ -283,7 +283,7 @@ fn an_agent_at_work_gets_it_after_its_turn_or_at_once_as_the_sender_wants() {
         day().sends_as(3_000, "by its queue", Mode::Queue).sends_as(5_000, "at once", Mode::Now).play();
     assert_eq!(world.submissions()[1..], [("by its queue", true), ("at once", true)]);
     let evidence = world.message(1).evidence.join("; ");
-    assert!(evidence.contains("keeps it for after its turn"), "{evidence}");
+    assert!(evidence.contains("screen: queued by the agent, for after its turn"), "{evidence}");
 }
 
 #[test]

@@ -191,8 +191,10 @@ impl Store {
         let last_order = self.messages.iter().map(|(message, _)| message.seq).max().unwrap_or(0);
         let mut open: Vec<SavedMessage> = self.messages.iter().filter(open).map(saved).collect();
         open.sort_by_key(|saved| saved.message.seq);
+        let hooked = |(message, _): &&(Message, Vec<u8>)| message.terms.way == StartupRoute::Hook;
         SavedMessages {
             open,
+            hooked: self.messages.iter().filter(hooked).map(saved).collect(),
             taken: self.messages.iter().filter(typed).rev().map(saved).collect(),
             last_order,
             last_input: highest(&|_| true).unwrap_or(0).max(last_order),

@@ -1,13 +1,15 @@
 //! What a session said, held against what its agent truly received.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ostler_core::Proof;
-use ostler_core::message::MessageState;
+use ostler_core::delivery::Mode;
+use ostler_core::message::{Message, MessageState};
 use ostler_testkit::stand_in::Record;
 
 use super::plan::GHOST;
 use super::world::{Promised, World};
+use crate::NOTICE;
 
 /// A person's keys wait for the Enter behind a text, but not for longer than this.
 const STANDS: u64 = 1_000;
@@ -19,15 +21,7 @@ const FRAME: u64 = 150;
 pub(super) fn complaints(world: &World) -> Vec<String> {
     let mut complaints = world.complaints.clone();
     complaints.extend(stray_complaints(world));
-    let taken: Vec<(u64, &str)> = world
-        .agent
-        .log
-        .iter()
-        .filter_map(|(at, record)| match record {
-            Record::Submitted { text, .. } => Some((*at, text.as_str())),
-            _ => None,
-        })
-        .collect();
+    let (taken, begun) = taken(world);
     let prompts: Vec<_> = world.plan.sends.iter().filter(|sent| !sent.terms.raw).collect();
     let person: String =
         world.plan.keys.iter().map(|(_, keys)| keys.trim_end_matches(['\r', '\x15'])).collect();
@@ -40,8 +34,15 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
         let damaged = world.plan.damage.is_some_and(|damage| {
             prompts.iter().any(|sent| is_what_came(world, text, &damage.apply(&sent.body), &sent.body))
         });
-        if !ours && !theirs && !damaged {
+        let notice = |(message, body): &&(Message, Vec<u8>)| {
+            message.terms.sender == NOTICE && body == text.trim_end().as_bytes()
+        };
+        let notices = world.store.messages.iter().filter(notice).count();
+        if !ours && !theirs && !damaged && notices == 0 {
             complaints.push(format!("the agent took {text:?}, which nobody sent"));
+        }
+        if notices > 0 && taken.iter().filter(|(_, other)| other == text).count() > notices {
+            complaints.push(format!("the agent was told {text:?} more often than it should be"));
         }
     }
     // Equal texts cannot be told apart: together, as many arrived as were said to, and no more than may have.
@@ -81,8 +82,12 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
                 && prompts.iter().any(|sent_too| sent_too.id == other.id && sent_too.body == sent.body)
         };
         let called = submitted.iter().filter(equal).map(|other| &other.id).collect::<BTreeSet<_>>().len();
+        // What was meant for the agent's queue is not submitted while it is there.
+        let queues = matches!(sent.terms.mode, Mode::Queue | Mode::Now);
+        let unique = prompts.iter().filter(|other| other.body == sent.body).count() == 1;
+        let moments = if queues && unique { &begun } else { &taken };
         let arrived =
-            taken.iter().filter(|(at, text)| *at <= told.at && is_of(world, text, &sent.body)).count();
+            moments.iter().filter(|(at, text)| *at <= told.at && is_of(world, text, &sent.body)).count();
         if arrived < called {
             complaints.push(format!("{} was called submitted before it was", told.id));
         }
@@ -92,6 +97,35 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
         complaints.push("the agent has stopped, and that is not said".into());
     }
     complaints
+}
+
+/// Texts, and when something happened with them.
+type Moments<'a> = Vec<(u64, &'a str)>;
+
+/// What the agent took and when, and the same with the moments at which it began with it: what it queued, it began with
+/// when its turn was over.
+fn taken(world: &World) -> (Moments<'_>, Moments<'_>) {
+    let (mut taken, mut begun) = (Moments::new(), Moments::new());
+    let (mut queue, mut begins) = (VecDeque::new(), false);
+    for (at, record) in &world.agent.log {
+        match record {
+            Record::Submitted { text, queued, .. } => {
+                if *queued {
+                    queue.push_back(taken.len());
+                }
+                begins = !queued;
+                taken.push((*at, text.as_str()));
+                begun.push((if *queued { u64::MAX } else { *at }, text.as_str()));
+            }
+            Record::Turn { .. } if !std::mem::take(&mut begins) => {
+                if let Some(index) = queue.pop_front() {
+                    begun[index].0 = *at;
+                }
+            }
+            _ => {}
+        }
+    }
+    (taken, begun)
 }
 
 /// Keys of a message answer no dialog and submit no suggestion. Only the first Enter behind a text can be too late to be

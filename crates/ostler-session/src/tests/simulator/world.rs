@@ -5,13 +5,13 @@ mod people;
 mod terminal;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
 use ostler_agents::{Agent as Preset, Layer, Registry};
 use ostler_core::detector::{ProcessSample, Settings};
-use ostler_core::message::MessageState;
+use ostler_core::message::{Message, MessageState};
 use ostler_core::{Now, Proof, Steady, Wall, typing};
 use ostler_screen::SafeText;
 use ostler_testkit::stand_in::{PRESET, Record};
@@ -28,7 +28,7 @@ use crate::{Change, Safeguard, Session};
 /// The size of the terminal.
 const SIZE: (u16, u16) = (64, 22);
 /// When the wall clock stands at the beginning.
-const NOON: u64 = 1_800_000_000_000;
+pub(super) const NOON: u64 = 1_800_000_000_000;
 /// The bad part of the day; after it everything heals.
 const BAD: u64 = 25_000;
 /// The end of the day.
@@ -78,6 +78,7 @@ enum Happening {
         epoch: u64,
         seq: u64,
         bytes: Vec<u8>,
+        sent: u64,
     },
 }
 
@@ -141,8 +142,14 @@ pub(super) struct World {
     tickets: HashMap<Ticket, String>,
     last_ticket: u64,
     /// Hook reports that found no daemon.
-    spool: Vec<(&'static str, String)>,
+    spool: Vec<(&'static str, String, Wall)>,
+    /// Reports that a daemon has taken and not heard: the next one finds them.
+    claims: BTreeMap<Ticket, (&'static str, String, Wall)>,
     seen_log: usize,
+    /// What the agent has in its queue.
+    kept: VecDeque<String>,
+    /// The turn that begins next is one of a prompt that was just entered.
+    entered: bool,
     pub(super) told: Vec<Promised>,
     /// Since when there is a dialog on the agent's screen that the session knows of.
     dialog_since: Option<u64>,
@@ -153,6 +160,11 @@ pub(super) struct World {
     pub(super) complaints: Vec<String>,
     tale: Vec<String>,
     answered_at: Option<u64>,
+    /// When which messages went into the instructions file, and when what was there went out of it for them.
+    pub(super) escalated: Vec<(u64, String)>,
+    pub(super) withdrawn: Vec<(u64, String)>,
+    /// When what was printed by hooks.
+    pub(super) printed: Vec<(u64, String)>,
     /// When what was typed for messages.
     pub(super) writes: Vec<(u64, String)>,
     /// When what people typed reached the terminal.
@@ -170,7 +182,8 @@ const HOOKS: &str = r#"
 [hooks]
 file = "hooks.json"
 [hooks.events]
-Prompt = { fact = "prompt_submitted", text = "/prompt" }
+Start = { fact = "session_started", context = "{text}", anew = { "/source" = ["clear"] } }
+Prompt = { fact = "prompt_submitted", text = "/prompt", context = "{text}" }
 Stop = { fact = "turn_ended" }
 "#;
 
@@ -232,7 +245,10 @@ impl World {
             tickets: HashMap::new(),
             last_ticket: 0,
             spool: Vec::new(),
+            claims: BTreeMap::new(),
             seen_log: 0,
+            kept: VecDeque::new(),
+            entered: false,
             told: Vec::new(),
             dialog_since: None,
             working_since: None,
@@ -241,6 +257,9 @@ impl World {
             complaints: Vec::new(),
             tale: Vec::new(),
             answered_at: None,
+            escalated: Vec::new(),
+            withdrawn: Vec::new(),
+            printed: Vec::new(),
             writes: Vec::new(),
             keys_typed: Vec::new(),
             plan,
@@ -261,6 +280,9 @@ impl World {
         }
         for (at, by) in self.plan.clock_jumps.clone() {
             self.schedule(at, Happening::Jump(by));
+        }
+        for (at, source) in self.plan.starts.clone() {
+            self.schedule(at, Happening::Hook { event: "Start", text: source.into() });
         }
         self.schedule(BAD, Happening::Heal);
         self.schedule(500, Happening::Person);
@@ -292,10 +314,14 @@ impl World {
 
     /// Plays the day until every message has come to an end, or it is over.
     pub(super) fn run(&mut self) {
+        let mut same = 0;
         while let Some(Reverse((at, _, number))) = self.queue.pop() {
             if at > DAY || (self.healed && self.is_settled()) {
                 break;
             }
+            // Time stands still where a session asks again and again for a moment that has passed.
+            same = if at == self.now { same + 1 } else { 0 };
+            assert!(same < 50_000, "{}", self.story(&["it never comes to rest".into()]));
             self.now = at;
             let Some((daemon, happening)) = self.happenings.remove(&number) else { continue };
             self.happen(daemon, happening);
@@ -307,7 +333,11 @@ impl World {
         let known = |sent: &Sent| {
             self.store.message(&sent.id).is_some_and(|(message, _)| message.state != MessageState::Queued)
         };
-        let done = self.plan.sends.iter().all(known) && !self.agent.is_working() && self.now > BAD + 6_000;
+        let told = |(message, _): &(Message, Vec<u8>)| {
+            message.terms.sender != crate::NOTICE || message.state != MessageState::Queued
+        };
+        let known = self.plan.sends.iter().all(known) && self.store.messages.iter().all(told);
+        let done = known && !self.agent.is_working() && self.now > BAD + 6_000;
         done && self.knows_of_stop() || self.store.ending.is_some()
     }
 
@@ -358,7 +388,9 @@ impl World {
             }
             Happening::Heal => self.heal(),
             Happening::Restart => self.start_daemon(true),
-            Happening::Stray { lane, epoch, seq, bytes } => _ = self.type_input(lane, epoch, seq, &bytes),
+            Happening::Stray { lane, epoch, seq, bytes, sent } => {
+                _ = self.type_input(lane, epoch, seq, &bytes, sent);
+            }
             Happening::Hook { event, text } => self.report(event, text),
             Happening::Tick if daemon == self.daemon => {
                 let due = self.session.as_ref().and_then(Session::deadline);

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use ostler_core::State;
-use ostler_protocol::{MessageInfo, Proof, SessionInfo};
+use ostler_protocol::{MessageInfo, SessionInfo};
 
-use super::{is_gone, is_unrecognised};
+use super::{enough, is_gone, is_unrecognised};
 use crate::commands::{agents, send};
 use crate::error::{CommandError, Kind};
 
@@ -26,7 +26,8 @@ pub(in crate::commands) fn verdict(
             CommandError::new(Kind::Failed, message).hint(format!("ostler logs {name}; ostler stop {name}"))
         );
     }
-    let Some(open) = messages.iter().find(|message| message.proof < Proof::Submitted) else {
+    let Some(open) = messages.iter().find(|message| message.proof < enough(message, messages.len() == 1))
+    else {
         return standing(session, wait && messages.is_empty() && session.preset.is_some());
     };
     let shown = send::screen_end(name);

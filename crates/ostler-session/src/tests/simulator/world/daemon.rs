@@ -9,7 +9,7 @@ use ostler_screen::{Cursor, Screen, Size};
 
 use super::super::agent::Typed;
 use super::{Arrival, Happening, KNOWN, NOON, SIZE, Sabotage, World};
-use crate::effect::{Effect, Lane, Request};
+use crate::effect::{Effect, Escalation, HookContext, Lane, Request};
 use crate::event::{Event, Exit, LastOutput};
 use crate::saved::Saved;
 use crate::terminal::SavedScreen;
@@ -54,8 +54,9 @@ impl World {
         if !self.session.as_ref().is_some_and(Session::listens) {
             return self.schedule(self.now + 20, Happening::Spool);
         }
-        for (event, text) in std::mem::take(&mut self.spool) {
-            self.report(event, text);
+        for (event, text, at) in std::mem::take(&mut self.spool) {
+            // Nobody waits for what it could print.
+            self.hand_report(event, text, at, false);
         }
         self.hand(Event::SpoolHeard);
     }
@@ -76,6 +77,7 @@ impl World {
         self.subscribed = None;
         self.promised.clear();
         self.tickets.clear();
+        self.spool.extend(std::mem::take(&mut self.claims).into_values());
         self.kill_at = self.kills.next();
         self.soon(1500, Happening::Restart);
     }
@@ -117,7 +119,8 @@ impl World {
             Effect::Request(Request::Input { lane, seq, bytes }) => {
                 let epoch = self.daemon;
                 let late = if self.rng.u64(0..4) == 0 { 3_000 } else { 2 };
-                self.soon(late, Happening::Stray { lane, epoch, seq, bytes });
+                let sent = self.now;
+                self.soon(late, Happening::Stray { lane, epoch, seq, bytes, sent });
             }
             _ => {}
         }
@@ -174,11 +177,26 @@ impl World {
             Effect::StoreBody { order, .. } => self.arrive(10, Arrival::BodyStored(order)),
             Effect::GatherContext => self.arrive(20, Arrival::Context),
             Effect::Answer(ticket, answer) => self.answer(ticket, answer),
-            Effect::Print { context: Some((order, _)), .. } => {
+            Effect::Print { context: Some(HookContext { orders, again, text }), .. } => {
+                self.narrate(format!("the hook prints {text:?}"));
+                self.printed.push((self.now, text));
                 if let Some(session) = &mut self.session {
-                    session.handle(Event::HookPrinted { order, taken: true }, now);
+                    session.handle(Event::HookPrinted { orders, again, taken: true }, now);
                 }
             }
+            Effect::Escalate(Escalation { id, notice, .. }) => {
+                self.narrate(format!("{id} goes into the instructions file"));
+                self.escalated.push((self.now, id.clone()));
+                let tell = notice.as_ref().is_some_and(|notice| self.store.message(notice).is_none());
+                if let Some(session) = &mut self.session {
+                    session.handle(Event::Escalated { id, in_file: true, tell }, now);
+                }
+            }
+            Effect::Withdraw { id } => self.withdrawn.push((self.now, id)),
+            Effect::GotThrough(message) if message.terms.sender != crate::NOTICE => {
+                self.withdrawn.push((self.now, message.id));
+            }
+            Effect::Heard(ticket) => _ = self.claims.remove(&ticket),
             Effect::State(state) => self.said_idle = state == State::Idle,
             Effect::StopBySignal => {
                 let output = self.agent.hang_up(self.now);
@@ -190,13 +208,10 @@ impl World {
             | Effect::TranscriptActive(_)
             | Effect::AskJudge { .. }
             | Effect::CancelJudge
-            | Effect::Escalate(_)
-            | Effect::Withdraw { .. }
             | Effect::GotThrough(_)
             | Effect::KeepSummary(_)
             | Effect::Ended(_)
             | Effect::Print { .. }
-            | Effect::Heard(_)
             | Effect::AnswerStoppers
             | Effect::StopsChanged
             | Effect::Size(_)
@@ -251,7 +266,7 @@ impl World {
                     self.narrate(format!("types write {seq}: {}", what.escape_debug()));
                     self.check_target(seq);
                 }
-                let answer = self.type_input(lane, self.daemon, seq, &bytes);
+                let answer = self.type_input(lane, self.daemon, seq, &bytes, self.now);
                 self.arrive(2, Arrival::Answered(answer));
             }
             Request::Inspect => {
@@ -267,11 +282,19 @@ impl World {
         }
     }
 
-    pub(super) fn type_input(&mut self, lane: Lane, epoch: u64, seq: u64, bytes: &[u8]) -> typing::Answer {
+    pub(super) fn type_input(
+        &mut self,
+        lane: Lane,
+        epoch: u64,
+        seq: u64,
+        bytes: &[u8],
+        sent: u64,
+    ) -> typing::Answer {
         let (typed, answer) = self.holder.accept(lane, epoch, seq, self.agent.ended.is_some());
         if typed {
             let (at, in_hand) = (self.now, self.agent.has_enter_in_hand());
-            self.agent.input.extend(bytes.iter().map(|byte| Typed { lane, at, byte: *byte }));
+            // What was sent before a dialog opened could not be kept back from it.
+            self.agent.input.extend(bytes.iter().map(|byte| Typed { lane, at: sent, byte: *byte }));
             if lane == Lane::Message {
                 if bytes == b"\r" && in_hand {
                     self.complaints

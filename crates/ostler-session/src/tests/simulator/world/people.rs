@@ -53,6 +53,8 @@ impl World {
         let waited = self.dialog_since.is_some_and(|since| self.now >= since + self.plan.answers_after)
             && self.answered_at.is_none_or(|at| self.now >= at + 6_000)
             && self.now >= self.agent.stalled_until
+            // What a daemon that was killed has sent is there by then.
+            && self.now >= self.killed_at + 4_000
             && self.agent.unread().is_empty();
         let alone = self.session.as_ref().is_some_and(|session| !session.is_answering());
         if waited && alone {

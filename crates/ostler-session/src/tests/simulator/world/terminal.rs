@@ -1,5 +1,6 @@
 //! The agent at its terminal, its output, and what its hooks report.
 
+use ostler_core::Wall;
 use ostler_testkit::stand_in::Record;
 
 use super::{Arrival, Happening, World};
@@ -67,9 +68,21 @@ impl World {
         self.seen_log = self.agent.log.len();
         for record in fresh {
             let report = match record {
+                Record::Submitted { text, queued: true, .. } => {
+                    self.narrate(format!("the agent keeps {text:?}"));
+                    self.kept.push_back(text);
+                    None
+                }
                 Record::Submitted { text, .. } => {
                     self.narrate(format!("the agent takes {text:?}"));
+                    self.entered = true;
                     Some(("Prompt", text))
+                }
+                Record::Turn { .. } if !std::mem::take(&mut self.entered) => {
+                    self.kept.pop_front().map(|text| {
+                        self.narrate(format!("the agent begins with {text:?}"));
+                        ("Prompt", text)
+                    })
                 }
                 Record::Done { .. } | Record::Interrupted => Some(("Stop", String::new())),
                 Record::Answered { kind, choice } => {
@@ -104,12 +117,19 @@ impl World {
             if self.session.is_some() {
                 return self.schedule(self.now + 50, Happening::Hook { event, text });
             }
-            return self.spool.push((event, text));
+            let at = self.now().wall;
+            return self.spool.push((event, text, at));
         }
-        let payload = serde_json::json!({ "prompt": text }).to_string().into_bytes();
+        let at = self.now().wall;
+        self.hand_report(event, text, at, true);
+    }
+
+    pub(super) fn hand_report(&mut self, event: &'static str, text: String, at: Wall, wants_context: bool) {
+        let payload = serde_json::json!({ "prompt": text, "source": text }).to_string().into_bytes();
         let ticket = self.ticket(String::new());
         let agent = Some("standin".to_owned());
-        let report = HookReport { ticket, agent, event: event.into(), payload, wants_context: false };
+        self.claims.insert(ticket, (event, text, at));
+        let report = HookReport { ticket, agent, event: event.into(), payload, at, wants_context };
         self.hand(Event::Hook(report));
     }
 }
