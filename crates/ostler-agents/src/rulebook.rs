@@ -177,9 +177,14 @@ impl RuleBook {
         self.refused.is_some()
     }
 
-    /// Whether a row refuses the command of this name.
+    /// Whether a row refuses the command of this name: it begins with the words for that, and the name is right behind
+    /// them. A prompt or an answer may have both elsewhere.
     pub fn refuses(&self, row: &str, command: &str) -> bool {
-        row.contains(command) && self.refused.as_ref().is_some_and(|refused| refused.is_match(row))
+        let Some(found) = self.refused.as_ref().and_then(|refused| refused.find(row)) else { return false };
+        let named = row[found.end()..].trim_start_matches(|sign: char| !sign.is_alphanumeric());
+        let Some(rest) = strip_name(named, command) else { return false };
+        let ends = !rest.starts_with(|sign: char| sign.is_alphanumeric() || matches!(sign, '-' | '_'));
+        ends && !row[..found.start()].contains(char::is_alphanumeric)
     }
 
     /// Whether the agent's composer can be recognised.
@@ -230,6 +235,12 @@ fn speech(spec: &ConversationSpec) -> Result<Option<Speech>, RuleError> {
         prompt: single("conversation.prompt", prompt)?,
         reply: single("conversation.reply", reply)?,
     }))
+}
+
+/// What comes behind a name, however it is written.
+fn strip_name<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (head, rest) = text.split_at_checked(name.len())?;
+    head.eq_ignore_ascii_case(name).then_some(rest)
 }
 
 /// A pattern that is not looked for in rows.

@@ -34,8 +34,8 @@ pub struct Body {
     wording: Wording,
     /// What of it every program draws as it is: letters that it measures alike, and the signs of ASCII.
     drawn: Wording,
-    /// It has characters that frames are made of, which some draw with signs.
-    framed: bool,
+    /// The signs with which some draw the frames in it.
+    frames: String,
     /// What is looked for on a screen.
     essence: Essence,
     characters: usize,
@@ -45,6 +45,8 @@ pub struct Body {
     /// Without blank lines around it.
     inner_lines: usize,
     tabs: bool,
+    /// Its last line is a blank one.
+    ends_blank: bool,
     /// The mark that was seen in its place.
     mark: Option<String>,
 }
@@ -162,12 +164,12 @@ impl Prompt {
 impl Body {
     /// The text to look for.
     pub fn new(text: &str) -> Self {
-        let framed = text.contains(is_frame);
+        let frames: String = text.chars().filter_map(frame_sign).collect();
         Self {
             letters: letters(text),
             wording: Wording::visible(text),
-            drawn: Wording::new(text, |character| is_drawn(character, framed)),
-            framed,
+            drawn: Wording::new(text, |character| is_drawn(character, &frames)),
+            frames,
             essence: Essence::new(text),
             characters: text.chars().count(),
             bytes: text.len(),
@@ -175,6 +177,7 @@ impl Body {
             lines: text.matches('\n').count(),
             inner_lines: text.trim().matches('\n').count(),
             tabs: text.contains('\t'),
+            ends_blank: text.ends_with('\n'),
             mark: None,
         }
     }
@@ -270,7 +273,7 @@ impl Body {
         if seen.is_empty() {
             return ComposerView::Foreign;
         }
-        if self.is_cut(&shown, composer) {
+        if self.is_cut(&rows) {
             let signs = self.has_signs(&rows, false);
             return if signs { ComposerView::Ours } else { ComposerView::Garbled };
         }
@@ -282,13 +285,19 @@ impl Body {
 
     /// Whether its beginning has left the composer at its top, so that only its end can be seen.
     pub fn shows_only_end(&self, screen: &Screen, book: &RuleBook, composer: &Composer) -> bool {
-        let shown = text_of(&self.composer_rows(screen, book, composer, true));
-        self.is_cut(&shown, composer) && !self.essence.is(&shown)
+        let rows = self.composer_rows(screen, book, composer, true);
+        self.is_cut(&rows) && !self.essence.is(&text_of(&rows))
     }
 
-    fn is_cut(&self, shown: &str, composer: &Composer) -> bool {
-        let seen = self.essence.of(shown);
-        !seen.is_empty() && composer.rows.len() >= TALL && self.essence.as_str().ends_with(&seen)
+    fn is_cut(&self, rows: &[ShownRow]) -> bool {
+        let seen = self.essence.of(&text_of(rows));
+        let written = |row: &&ShownRow| !row.text.trim().is_empty();
+        // Where there is room below, nothing had to leave.
+        let full = rows.last().as_ref().is_some_and(written) || self.ends_blank;
+        !seen.is_empty()
+            && full
+            && rows.iter().filter(written).count() >= TALL
+            && self.essence.as_str().ends_with(&seen)
     }
 
     /// What the cursor's surroundings show of it, where no composer is known: the cursor is right behind it, or back
@@ -314,20 +323,25 @@ impl Body {
         }
     }
 
-    /// Whether the row of the cursor has the signs that the text ends with, as far as they belong there.
+    /// Whether the row of the cursor has the signs that the text ends with, as far as they belong there. Behind the cursor
+    /// other things may stand.
     fn ends_at_cursor(&self, screen: &Screen) -> bool {
         let Essence::Plain(_) = self.essence else { return true };
-        let mut row = String::new();
-        screen.read_row(screen.cursor().row, &mut row);
-        let row: String = row.nfc().filter(|character| is_drawn(*character, self.framed)).collect();
-        let last = self.drawn.last_line();
-        row.ends_with(last) || last.ends_with(&row)
+        let (mut row, cursor) = (String::new(), screen.cursor());
+        screen.read_solid_row(cursor.row, &mut row);
+        let before: String = row.chars().take(cursor.col.into()).collect();
+        let drawn = |text: &str| -> String { text.nfc().filter(|sign| self.is_drawn(*sign)).collect() };
+        self.drawn.ends(&drawn(&before)) || self.drawn.ends(&drawn(&row))
+    }
+
+    fn is_drawn(&self, character: char) -> bool {
+        is_drawn(character, &self.frames)
     }
 
     /// Whether rows whose letters are those of this text have its signs and line breaks, too.
     fn has_signs(&self, rows: &[ShownRow], whole: bool) -> bool {
         let plain = matches!(self.essence, Essence::Plain(_));
-        !plain || self.drawn.stands_in(rows, |character| is_drawn(character, self.framed), whole)
+        !plain || self.drawn.stands_in(rows, |character| self.is_drawn(character), whole)
     }
 
     /// How often its beginning stands above a row.
@@ -407,10 +421,20 @@ fn text_of(rows: &[ShownRow]) -> String {
     rows.iter().flat_map(|row| [row.text.as_str(), "\n"]).collect()
 }
 
-/// Whether every program draws a character as it is; in a text with frames, some draw those with signs.
-fn is_drawn(character: char, framed: bool) -> bool {
+/// Whether every program draws a character as it is; those are left out with which some draw frames.
+fn is_drawn(character: char, frames: &str) -> bool {
     let drawn = character.is_ascii_punctuation() || (character.is_alphanumeric() && is_plain(character));
-    drawn && !(framed && matches!(character, '|' | '+' | '-' | '='))
+    drawn && !frames.contains(character)
+}
+
+/// The sign with which some draw a part of a frame.
+fn frame_sign(character: char) -> Option<char> {
+    match character {
+        '─' | '━' | '╌' | '╍' | '┄' | '┅' | '┈' | '┉' => Some('-'),
+        '═' => Some('='),
+        '│' | '┃' | '║' | '╎' | '╏' | '┆' | '┇' | '┊' | '┋' => Some('|'),
+        _ => is_frame(character).then_some('+'),
+    }
 }
 
 fn letters(text: &str) -> String {

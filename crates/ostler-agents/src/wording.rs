@@ -33,20 +33,23 @@ pub(crate) struct Wording {
     visible: String,
     /// Places in it with a line break before them, in order; without those at its ends.
     breaks: Vec<usize>,
+    /// The same with any white space.
+    gaps: Vec<usize>,
 }
 
 impl Wording {
     /// Those characters of a text.
     pub(crate) fn new(text: &str, keep: impl Fn(char) -> bool) -> Self {
         let mut wording = Self::default();
-        let mut breaks = false;
+        let (mut breaks, mut blank) = (false, false);
         for character in text.nfc() {
-            if character == '\n' {
-                breaks = !wording.visible.is_empty();
+            if character.is_whitespace() {
+                blank = true;
+                breaks |= character == '\n';
             } else if keep(character) {
-                if std::mem::take(&mut breaks) {
-                    wording.breaks.push(wording.visible.len());
-                }
+                let place = wording.visible.len();
+                wording.breaks.extend(std::mem::take(&mut breaks).then_some(place).filter(|_| place > 0));
+                wording.gaps.extend(std::mem::take(&mut blank).then_some(place).filter(|_| place > 0));
                 wording.visible.push(character);
             }
         }
@@ -62,53 +65,62 @@ impl Wording {
         &self.visible
     }
 
-    /// What comes behind its last line break.
-    pub(crate) fn last_line(&self) -> &str {
-        &self.visible[self.breaks.last().copied().unwrap_or(0)..]
-    }
-
     /// Whether these rows show it, whole or its end. A row may begin with a prompt, which may also be a part of the
-    /// text if it is not the first.
+    /// text if it is not the first; and signs that frames, scroll bars and cursors are drawn with may stand beside it.
     pub(crate) fn stands_in(&self, rows: &[ShownRow], keep: impl Fn(char) -> bool, whole: bool) -> bool {
         let kept = |text: &str| -> String { text.nfc().filter(|character| keep(*character)).collect() };
-        let rows: Vec<(String, String)> =
-            rows.iter().map(|row| (kept(&row.prompt), kept(&row.text))).collect();
-        let shown: usize = rows.iter().map(|(_, text)| text.len()).sum();
-        let begin = if whole { 0 } else { self.visible.len().saturating_sub(shown) };
-        let (mut at, mut ends) = (begin, Vec::new());
-        for (number, (prompt, text)) in rows.iter().enumerate() {
-            let Some(left) = self.visible.get(at..) else { return false };
-            let prompted =
-                left.strip_prefix(prompt.as_str()).and_then(|left| left.strip_prefix(text.as_str()));
-            let Some(rest) = prompted.filter(|_| number > 0).or_else(|| left.strip_prefix(text.as_str()))
-            else {
-                return false;
-            };
-            at = self.visible.len() - rest.len();
-            ends.push(at);
+        let (mut end, mut begins) = (self.visible.len(), Vec::new());
+        for (number, row) in rows.iter().enumerate().rev() {
+            let left = &self.visible[..end];
+            let text = kept(&row.text);
+            let prompted = (number > 0).then(|| kept(&row.prompt) + &text);
+            let known = prompted.filter(|row| left.ends_with(row.as_str())).or_else(|| {
+                // The most of it that is the text.
+                undecorated(&text).find(|text| left.ends_with(text)).map(str::to_owned)
+            });
+            let Some(known) = known else { return false };
+            end -= known.len();
+            begins.push(end);
+            if row.text.contains(is_break_sign) {
+                // Some draw a line break as a sign, and the next line behind it.
+                begins.extend(self.breaks.iter().copied().filter(|place| *place >= end));
+            }
         }
-        let broken = |place: &usize| *place <= begin || ends.binary_search(place).is_ok();
-        at == self.visible.len() && self.breaks.iter().all(broken)
+        let broken = |place: &usize| *place <= end || begins.contains(place);
+        (end == 0 || !whole) && self.breaks.iter().all(broken)
     }
 
-    /// Where another text has this one, with nothing but white space, quotes or tags beside it; and whether all its line
-    /// breaks are there.
-    fn found_in(&self, told: &str) -> Option<bool> {
+    /// Whether a text ends with what comes behind its last line break, as far as it reaches, with nothing but such signs
+    /// beside it.
+    pub(crate) fn ends(&self, row: &str) -> bool {
+        let last = &self.visible[self.breaks.last().copied().unwrap_or(0)..];
+        undecorated(row).any(|row| row.ends_with(last) || last.ends_with(row))
+    }
+
+    /// Where another text has this one, with nothing but white space, or what encloses it, beside it; and what of its white
+    /// space is otherwise there.
+    fn found_in(&self, told: &str) -> Option<Spacing> {
         let other = Self::visible(told);
-        let gaps = gaps(told);
-        let is_edge = |place: usize| gaps.binary_search(&place).is_ok();
-        let beside = |character: Option<char>| character.is_none_or(|sign| "<>\"'`".contains(sign));
-        other
-            .visible
-            .match_indices(self.visible.as_str())
-            .filter(|(at, _)| {
-                let end = at + self.visible.len();
-                let before = other.visible[..*at].chars().next_back();
-                let behind = other.visible[end..].chars().next();
-                (is_edge(*at) || beside(before)) && (is_edge(end) || beside(behind))
-            })
-            .map(|(at, _)| self.breaks.iter().all(|place| other.breaks.binary_search(&(at + place)).is_ok()))
-            .max()
+        let is_edge = |place: usize| {
+            place == 0 || place == other.visible.len() || other.gaps.binary_search(&place).is_ok()
+        };
+        let places = other.visible.match_indices(self.visible.as_str()).filter(|(at, _)| {
+            let end = at + self.visible.len();
+            let before = other.visible[..*at].chars().next_back();
+            let behind = other.visible[end..].chars().next();
+            encloses(before.filter(|_| !is_edge(*at)), behind.filter(|_| !is_edge(end)))
+        });
+        let spacing = |at: usize| {
+            let within = |place: &&usize| **place > at && **place < at + self.visible.len();
+            let gaps = other.gaps.iter().filter(within).map(|place| place - at);
+            let broken = |place: &usize| other.breaks.binary_search(&(at + place)).is_ok();
+            match gaps.eq(self.gaps.iter().copied()) {
+                _ if !self.breaks.iter().all(broken) => Spacing::Unbroken,
+                false => Spacing::Other,
+                true => Spacing::Same,
+            }
+        };
+        places.map(|(at, _)| spacing(at)).max()
     }
 
     /// Compares a text that an agent says it took; `letters` are those of this one, `told_letters` of that one.
@@ -116,10 +128,24 @@ impl Wording {
         if self.visible.is_empty() {
             return Likeness::Other;
         }
-        match self.found_in(told) {
-            Some(true) => return Likeness::Same,
-            Some(false) => return Likeness::Differs("line breaks are missing".into()),
+        // Some tell line breaks by their names.
+        let spelt = told.replace("\\n", "\n");
+        match self.found_in(told).max(self.found_in(&spelt)) {
+            Some(Spacing::Same) => return Likeness::Same,
+            Some(Spacing::Other) => return Likeness::Differs("blanks are missing or added".into()),
+            Some(Spacing::Unbroken) => return Likeness::Differs("line breaks are missing".into()),
             None => {}
+        }
+        let compatible = |text: &str| -> String { text.nfkc().filter(|sign| is_visible(*sign)).collect() };
+        let folded = compatible(&self.visible);
+        if folded != self.visible && compatible(told).contains(&folded) {
+            return Likeness::Same;
+        }
+        // An excerpt says nothing of the rest.
+        if let Some(head) = told.trim_end().strip_suffix('…').or(told.trim_end().strip_suffix("..."))
+            && self.visible.starts_with(Self::visible(head).as_str())
+        {
+            return Likeness::Other;
         }
         let has_letters = told_letters.contains(letters) && letters.chars().count() >= RUN;
         if has_letters || (told_letters == letters && !letters.is_empty()) || resembles(letters, told_letters)
@@ -160,25 +186,51 @@ pub(crate) struct ShownRow {
     pub(crate) text: String,
 }
 
-/// Places between the visible characters of a text where there is white space, or its end.
-fn gaps(text: &str) -> Vec<usize> {
-    let (mut gaps, mut at) = (vec![0], 0);
-    for character in text.nfc() {
-        if is_visible(character) {
-            at += character.len_utf8();
-        } else if gaps.last() != Some(&at) {
-            gaps.push(at);
+/// How the white space of a text that was found compares, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Spacing {
+    /// Line breaks are missing.
+    Unbroken,
+    /// Blanks are missing or added.
+    Other,
+    Same,
+}
+
+/// A row as it is, and with ever fewer of the signs at its ends that something may be drawn with.
+fn undecorated(row: &str) -> impl Iterator<Item = &str> {
+    let drawn = |sign: char| {
+        matches!(sign, '|' | '_' | '>' | '<' | '.' | ':' | '\\' | '+' | '-' | '=' | '~' | '*' | '#')
+    };
+    let lead = row.len() - row.trim_start_matches(drawn).len();
+    let tail = row.len() - row.trim_end_matches(drawn).len();
+    (0..=lead + tail).flat_map(move |less| {
+        let cuts = less.saturating_sub(tail)..=less.min(lead);
+        cuts.filter_map(move |cut| row.get(cut..row.len().checked_sub(less - cut)?))
+    })
+}
+
+/// Whether a character is a sign for a line break.
+fn is_break_sign(character: char) -> bool {
+    matches!(character, '⏎' | '↵' | '↩' | '¶' | '␤' | '␊')
+}
+
+/// Whether what stands right beside a text says that it is quoted, tagged, or told by somebody.
+fn encloses(before: Option<char>, behind: Option<char>) -> bool {
+    match (before, behind) {
+        (None | Some(':' | '>'), None | Some('<')) => true,
+        (Some(open), Some(close)) => {
+            let pairs: Vec<char> = "\"\"''``()[]{}“”‘’«»「」".chars().collect();
+            pairs.chunks_exact(2).any(|pair| pair == [open, close])
         }
+        _ => false,
     }
-    gaps.push(at);
-    gaps.dedup();
-    gaps
 }
 
 /// Whether a character leaves a trace that every program shows.
 pub(crate) fn is_visible(character: char) -> bool {
-    let invisible =
-        matches!(character, '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' | '\u{2060}' | '\u{feff}');
+    let invisible = matches!(character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}');
     !character.is_whitespace() && !invisible && !is_frame(character)
 }
 
@@ -236,6 +288,12 @@ mod tests {
             ("a │ b", "a b"),
             ("!?", "!?"),
             ("a\u{200b}b\u{fe0f}", "ab"),
+            ("a\u{202e}b\u{ad}c", "abc"),
+            ("fix it", "User:fix it"),
+            ("fix it", "[fix it]"),
+            ("fix it", "She said “fix it”"),
+            ("fix\nit", r"fix\nit"),
+            ("ｆｉｘ it①", "fix it1"),
         ] {
             assert_eq!(likeness(sent, told), Likeness::Same, "{sent:?} {told:?}");
         }
@@ -251,6 +309,8 @@ mod tests {
             ),
             ("see foo(a", "see foo(a)", r#"")" was added right behind it"#),
             ("first\nsecond", "first second", "line breaks are missing"),
+            ("please do not", "pleasedo not", "blanks are missing or added"),
+            ("rm -rf x/*", "rm -rf x /*", "blanks are missing or added"),
             ("first\nsecond\nthird", "first\nsecondthird", "line breaks are missing"),
             (
                 "please fix the bug in the parser",
@@ -285,6 +345,8 @@ mod tests {
             ("y", "n"),
             // A few letters are a part of anything.
             ("go", "going on"),
+            // An excerpt says nothing of the rest.
+            ("fix the bug in the parser and in the lexer", "fix the bug in the parser an…"),
             ("fix the bug", ""),
             ("", "fix"),
             (" \n", "fix"),

@@ -134,6 +134,8 @@ pub struct Delivery {
     garbled: bool,
     /// The agent has refused the command.
     refused: bool,
+    /// Its text was typed by this daemon: what stands where nothing stood before is what became of it.
+    typed: bool,
     /// When somebody else was last waited for: a dialog, or a person.
     held_up: Steady,
     /// When its text was last seen in the composer behind its Enter.
@@ -162,6 +164,7 @@ impl Delivery {
             blind: false,
             garbled: false,
             refused: false,
+            typed: false,
             held_up: Steady(0),
             stood: Steady(0),
             reading: Reading::default(),
@@ -210,11 +213,14 @@ impl Delivery {
             Some((Write::Clear, _)) => (Stage::Clearing { typed: Some(now) }, attempts, enters),
             Some((Write::Interrupt, true)) => (Stage::Interrupting { typed: Some(now) }, attempts, enters),
         };
+        // What is cleared behind its Enter is a command that was refused: it is not typed again.
+        let refused = enters > 0 && matches!(last, Some((Write::Clear, _)));
         let counted = matches!(last, Some((Write::Body, false)));
         // Once more, the same key may mean something else.
         let interrupted = matches!(last, Some((Write::Interrupt, true)));
         let entered_busy = matches!(mode, Mode::Queue | Mode::Now);
-        Self { stage, attempts, enters, proof, interrupted, counted, entered_busy, ..Self::new(mode, policy) }
+        let fresh = Self::new(mode, policy);
+        Self { stage, attempts, enters, proof, interrupted, counted, entered_busy, refused, ..fresh }
     }
 
     /// It is not typed into a turn, whoever would keep it: it would not mean the same there.
@@ -379,6 +385,7 @@ impl Delivery {
             Stage::Interrupting { typed } => self.interrupt(typed, event, view, now),
             Stage::Writing => match event {
                 Event::Typed => {
+                    self.typed = true;
                     self.stage = Stage::Looking { since: now };
                     let mut actions = self.prove(Proof::Written, ProofEvidence::Ledger);
                     actions.extend(self.look(now, event, view, now));

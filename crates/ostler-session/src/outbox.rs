@@ -128,6 +128,8 @@ pub(crate) struct Recent {
     asked: Option<Steady>,
     /// Who has said so.
     pub(crate) told: Vec<Witness>,
+    /// When its Enter was typed, by this daemon.
+    pub(crate) entered: Option<Steady>,
 }
 
 impl Recent {
@@ -137,7 +139,7 @@ impl Recent {
         let asked = message.submitted.filter(|_| context).map(|at| now.steady_at(at));
         let said = |by: &Witness| message.evidence.iter().any(|said| said == told(*by));
         let told = Witness::ALL.into_iter().filter(said).collect();
-        Self { message, body, wants_ack, quoted: false, quotes_wish: false, asked, told }
+        Self { message, body, wants_ack, quoted: false, quotes_wish: false, asked, told, entered: None }
     }
 }
 
@@ -446,7 +448,8 @@ impl Outbox {
             self.unsure = open.prompt.filter(|_| !delivered);
         }
         if typed || delivered {
-            self.remember(Recent::new(message, open.body, now), open.plain.as_str());
+            let recent = Recent { entered: open.entered, ..Recent::new(message, open.body, now) };
+            self.remember(recent, open.plain.as_str());
         }
     }
 
@@ -479,11 +482,16 @@ impl Outbox {
             let sure = rank(message) < 2 || !self.recent.iter().any(other);
             return sure.then(|| message.id.clone());
         }
+        // A few letters are a part of anything, but they were entered just now.
         let likely = |(body, message): &&(&Body, &Message)| {
-            body.is_in(text) && (body.weight() >= DISTINCT || held == Some(message.seq))
+            body.is_in(text) && (body.weight() >= DISTINCT || rank(message) == 0)
         };
         let within = all.iter().filter(likely).rev().max_by_key(|(body, _)| body.weight());
         let damaged = || {
+            // It is one that was spoken of before.
+            if self.recent.iter().any(|recent| recent.body.is(text)) {
+                return None;
+            }
             let open = held.and_then(|held| self.open.get(&held)).filter(|open| open.delivery.enters() > 0);
             let recent = self.recent.back().filter(|recent| recent.told.is_empty());
             let open = open.map(|open| (&open.body, &open.message));

@@ -1,10 +1,12 @@
 //! What is proven of messages: recorded, then told; and other ways for what cannot be typed.
 
+use std::time::Duration;
+
 use ostler_agents::Likeness;
-use ostler_core::Proof;
 use ostler_core::delivery::{Event, ProofEvidence, Witness};
 use ostler_core::message::{Message, MessageState};
 use ostler_core::start_plan::StartupRoute;
+use ostler_core::{Proof, Steady};
 
 use crate::Safeguard;
 use crate::change::Change;
@@ -12,6 +14,9 @@ use crate::effect::{Answer, Effect, Escalation};
 use crate::note::{Note, Then};
 use crate::outbox::Open;
 use crate::session::Session;
+
+/// What an agent says of a prompt that it took, it says within this.
+const SOON: Duration = Duration::from_secs(5);
 
 impl Session {
     /// The agent says which prompt it took.
@@ -49,7 +54,11 @@ impl Session {
         };
         let failure = format!("the agent took a different text than was sent: {how}");
         let order = self.outbox.find(id).map(|open| open.message.seq);
+        let (now, human) = (self.now.steady, &self.human);
+        // Later on it is about something else that somebody entered.
+        let just_now = |entered: Steady| now.since(entered) <= SOON && !human.has_entered_since(entered);
         let recent = self.outbox.recent.iter_mut().find(|recent| recent.message.id == id);
+        let recent = recent.filter(|recent| recent.entered.is_some_and(just_now));
         let message = match (order.and_then(|order| self.outbox.open.get_mut(&order)), recent) {
             (Some(open), _) => &mut open.message,
             (None, Some(recent))

@@ -158,3 +158,21 @@ fn word_boundaries_are_those_of_ascii_words() {
         assert_eq!(with_plain_boundaries(source), plain);
     }
 }
+
+#[test]
+fn a_refusal_begins_its_row_and_names_the_command() {
+    let preset = "input = { refused = '(?i)un(known|recognized) (slash )?command' }";
+    let book = RuleBook::new(&toml::from_str(preset).unwrap(), None, None).unwrap();
+    for (row, refuses) in [
+        ("● Unknown command: /no-such", true),
+        ("• Unrecognized command '/No-Such'. Type \"/\" for a list", true),
+        ("  ✕ Unknown slash command: no-such", true),
+        ("> /no-such why does it print unknown command: no-such", false),
+        ("If you see 'Unknown command', type /no-such", false),
+        ("● Unknown command: /no-such-thing", false),
+        ("● Unknown command: /other. Try /no-such", false),
+        ("● Unknown command", false),
+    ] {
+        assert_eq!(book.refuses(row, "no-such"), refuses, "{row}");
+    }
+}

@@ -65,6 +65,7 @@ fn a_text_with_other_signs_or_line_breaks_is_garbled() {
         ("first line\nsecond", &["first line second"]),
         ("one two, three", &["one two three,"]),
         ("a, b │ c", &["a b | c"]),
+        ("delete --dry-run=1 │ x", &["delete dryrun1 │ x"]),
     ] {
         assert_eq!(sight(text, rows, &[]), ComposerView::Garbled, "{text:?}");
     }
@@ -73,9 +74,20 @@ fn a_text_with_other_signs_or_line_breaks_is_garbled() {
         ("\n> quoted\n- done\n", &["", "> quoted", "- done", ""]),
         ("a │ b - c", &["a | b - c"]),
         ("日本語、テスト。 (ok)", &["日本語、テスト。 (ok)"]),
+        // Frames, scroll bars, cursors, and marks for wrapped rows and line breaks.
+        ("run it (now)", &["| run it (now)  |"]),
+        ("run it;", &["run it;_"]),
+        ("run it;", &["run it;|"]),
+        ("first (1)\nsecond (2)", &["| first (1) #", "| second (2) :"]),
+        ("first (1)\n> second", &["::: first (1)", "::: > second"]),
+        ("a long (wrapped) line", &["a long (wra\\", "pped) line"]),
+        ("first\nsecond", &["first⏎second"]),
     ] {
         assert_eq!(sight(text, rows, &[]), ComposerView::Ours, "{text:?}");
     }
+    // Where there is room, nothing has left.
+    let lost = sight("please do not delete the database", &["e database", "", "", "", "", ""], &[]);
+    assert_eq!(lost, ComposerView::Part);
     // Of a tall one the beginning has left.
     let text = (0..20).map(|number| format!("- line {number};")).collect::<Vec<_>>().join("\n");
     let end: Vec<String> = (10..20).map(|number| format!("- line {number};")).collect();
@@ -243,7 +255,10 @@ fn where_no_composer_is_known_the_cursor_shows_it() {
         ComposerView::Ours,
         "wrapped"
     );
-    for shown in ["$ rm rf buildtmp", "$ rm -rf ./build/../tmp/"] {
+    let mut screen = Screen::new(Size::clamped(40, 10), 0);
+    screen.feed(b"> look at foo()\x1b[2m and run\x1b[22m\x1b[1;16H\x1b[30C[+]\x1b[1;16H");
+    assert_eq!(Body::new("look at foo()").sight_at_cursor(&screen, None), ComposerView::Hidden, "as it was");
+    for shown in ["$ rm rf buildtmp", "$ rm -rf ./build/../tmp)"] {
         let mut screen = Screen::new(Size::clamped(40, 10), 0);
         screen.feed(shown.as_bytes());
         assert_eq!(Body::new("rm -rf ./build/../tmp").sight_at_cursor(&screen, None), ComposerView::Garbled);

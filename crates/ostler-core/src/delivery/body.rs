@@ -125,6 +125,11 @@ impl Delivery {
         }
     }
 
+    fn clear_garbled(&mut self, view: &View, now: Steady) -> Vec<Action> {
+        self.garbled = true;
+        self.begin_clearing(view, now)
+    }
+
     pub(super) fn check(&mut self, event: Event, view: &View, now: Steady) -> Vec<Action> {
         let Event::Inspected { cooked, .. } = event else { return Vec::new() };
         let cooked = (cooked && self.policy.raw_only).then_some(HoldReason::Cooked);
@@ -217,16 +222,14 @@ impl Delivery {
         match view.sight {
             // It was never seen in the composer, and yet its words stand above it: typing again could double it.
             ComposerView::Empty if view.echoed || restless => self.fail(FailReason::Uncertain),
-            ComposerView::Part | ComposerView::Garbled if restless => self.fail(FailReason::Uncertain),
             ComposerView::Empty if self.reading.is_gone(self.policy.rest, view) => self.missing(now),
             // It was read, and nothing says that anything was done about it.
             ComposerView::Empty if now >= self.doubtful(since) => self.fail(FailReason::Uncertain),
             ComposerView::Empty => self.come_back(self.doubtful(since)),
             ComposerView::Part => self.begin_clearing(view, now),
-            ComposerView::Garbled => {
-                self.garbled = true;
-                self.begin_clearing(view, now)
-            }
+            ComposerView::Garbled => self.clear_garbled(view, now),
+            // Nothing stood there before, and nobody else has typed.
+            ComposerView::Foreign if self.typed && !view.touched => self.clear_garbled(view, now),
             _ => self.fail(FailReason::Mixed),
         }
     }

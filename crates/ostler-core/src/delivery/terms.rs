@@ -283,7 +283,7 @@ impl FailReason {
             }
             Self::Mixed => "the composer shows something else than what was typed",
             Self::Garbled => {
-                "the prompt box shows the text with other signs or line breaks each time it is typed; it was not submitted"
+                "the prompt box shows something else than the text that was typed; it was not submitted"
             }
             Self::Refused => "the terminal did not take it",
             Self::NotACommand => "the agent refused the command",

@@ -109,7 +109,9 @@ fn report(message: &MessageInfo, wait: Proof, json: bool) -> Result<ExitCode, Co
         let evidence = message.evidence.last().map_or_else(String::new, |evidence| format!(" ({evidence})"));
         output::print(&format!("{} {}{evidence}\n", message.id, message.proof.as_str()))?;
     }
-    if message.proof >= wait {
+    // The agent may have taken a different text, which its hook tells later than its screen.
+    let failed = wait >= Proof::Submitted && message.state == "failed";
+    if message.proof >= wait && !failed {
         return Ok(ExitCode::SUCCESS);
     }
     if wait == Proof::Acknowledged && message.proof == Proof::Submitted && !message.ack {

@@ -80,11 +80,13 @@ fn a_screen_that_never_rests_is_waited_for_but_not_for_ever() {
     let uncertain = vec![Action::Fail(FailReason::Uncertain)];
     let moving = |sight| view(State::Idle, sight);
     assert_eq!(restless(written(), moving(ComposerView::Empty)), (61_000, uncertain.clone()));
-    assert_eq!(restless(written(), moving(ComposerView::Part)), (60_100, uncertain.clone()));
-    assert_eq!(
-        restless(written(), moving(ComposerView::Foreign)),
-        (60_100, vec![Action::Fail(FailReason::Mixed)])
-    );
+    // What is not entered is not submitted, whatever moves.
+    for wrong in [ComposerView::Part, ComposerView::Garbled, ComposerView::Foreign] {
+        let cleared = vec![Action::Type(Write::Clear)];
+        assert_eq!(restless(written(), moving(wrong)), (60_100, cleared), "{wrong:?}");
+    }
+    let touched = View { touched: true, ..moving(ComposerView::Foreign) };
+    assert_eq!(restless(written(), touched), (60_100, vec![Action::Fail(FailReason::Mixed)]));
     assert_eq!(restless(entered(), moving(ComposerView::Empty)), (60_300, uncertain.clone()));
     // The time of a dialog does not count.
     let mut asked = entered();

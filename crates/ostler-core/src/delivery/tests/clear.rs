@@ -10,12 +10,26 @@ fn a_part_of_our_own_text_is_cleared_and_nothing_else() {
     let gone = view(State::Idle, ComposerView::Empty);
     let done = play(&mut delivery, &[(5_020, Event::Typed, part), (5_100, Event::Looked, gone)]);
     assert_eq!(done, [(5_100, Action::Missed)]);
-    let mut delivery = written();
+    // What else stands there is what became of it, unless somebody typed, or may have: an earlier daemon did not see.
     let foreign = view(State::Idle, ComposerView::Foreign);
-    assert_eq!(
-        play(&mut delivery, &[(5_010, Event::Looked, foreign)]),
-        [(5_010, Action::Fail(FailReason::Mixed))]
-    );
+    let cleared = [(5_010, Action::Type(Write::Clear))];
+    assert_eq!(play(&mut written(), &[(5_010, Event::Looked, foreign)]), cleared);
+    let mixed = [(5_010, Action::Fail(FailReason::Mixed))];
+    let touched = View { touched: true, ..foreign };
+    assert_eq!(play(&mut written(), &[(5_010, Event::Looked, touched)]), mixed);
+    let progress = Progress { attempts: 1, last: Some((Write::Body, true)), ..Progress::default() };
+    let mut resumed = Delivery::resumed(Mode::WhenIdle, policy(), progress, Steady(0));
+    assert_eq!(play(&mut resumed, &[(5_010, Event::Looked, foreign)]), mixed);
+}
+
+#[test]
+fn a_refused_command_that_was_being_cleared_is_not_typed_again() {
+    let progress =
+        Progress { attempts: 1, enters: 1, last: Some((Write::Clear, true)), ..Progress::default() };
+    let delivery = Delivery::resumed(Mode::WhenIdle, policy(), progress, Steady(0)).of_command(true);
+    let empty = view(State::Idle, ComposerView::Empty);
+    let refused = [(100, Action::Fail(FailReason::NotACommand))];
+    assert_eq!(play(&mut delivery.clone(), &[(100, Event::Looked, empty)]), refused);
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn a_text_that_its_composer_garbles_is_not_submitted() {
     for (damage, text) in table {
         let world = agent(&[]).damaged(damage).sends(2_000, text).sends(9_000, "and then the tests").play();
         assert_eq!(world.outcome(0), (MessageState::Failed, 2, 0), "{damage:?}");
-        assert!(world.failure(0).starts_with("the prompt box shows the text with other signs"), "{damage:?}");
+        assert!(world.failure(0).starts_with("the prompt box shows something else"), "{damage:?}");
         // It is not in the way of the next one.
         assert_eq!(
             (world.outcome(1), world.taken()),
@@ -208,8 +208,8 @@ fn a_collapsed_paste_is_known_by_its_size() {
     // A mark that stands for less than what was pasted is not ours.
     let text = (0..9).map(|line| format!("line number {line}")).collect::<Vec<_>>().join("\n");
     let world = agent(&["--collapse-pastes", "60", "--cut-pastes", "100"]).sends(1_000, &text).play();
-    assert_eq!(world.message(0).state, MessageState::Failed);
-    assert!(world.failure(0).contains("something else than what was typed"), "{}", world.failure(0));
+    assert_eq!(world.outcome(0), (MessageState::Failed, 2, 0));
+    assert!(world.failure(0).contains("something else than the text that was typed"), "{}", world.failure(0));
     assert_eq!(world.taken(), [] as [&str; 0]);
 }
 

@@ -34,8 +34,14 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
         let damaged = world.plan.damage.is_some_and(|damage| {
             prompts.iter().any(|sent| is_what_came(world, text, &damage.apply(&sent.body), &sent.body))
         });
+        let came = |body: &[u8]| {
+            let body = String::from_utf8_lossy(body);
+            world.plan.damage.map_or_else(|| body.to_string(), |damage| damage.apply(&body))
+        };
+        // Where it was damaged, a person has entered it.
         let notice = |(message, body): &&(Message, Vec<u8>)| {
-            message.terms.sender == NOTICE && body == text.trim_end().as_bytes()
+            let text = text.trim_end();
+            message.terms.sender == NOTICE && (body == text.as_bytes() || came(body) == text)
         };
         let notices = world.store.messages.iter().filter(notice).count();
         if !ours && !theirs && !damaged && notices == 0 {
