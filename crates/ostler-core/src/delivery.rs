@@ -356,7 +356,7 @@ impl Delivery {
             return Vec::new();
         }
         if let Event::Reported { by } = event {
-            return self.told(by, now);
+            return self.on_report(by, now);
         }
         if view.situation.admits_enter() == Err(HoldReason::Ended) {
             return self.ended();
@@ -443,7 +443,7 @@ impl Delivery {
         vec![Action::Missed]
     }
 
-    fn told(&mut self, by: Witness, now: Steady) -> Vec<Action> {
+    fn on_report(&mut self, by: Witness, now: Steady) -> Vec<Action> {
         // Whatever was concluded since: it was typed, and it was taken.
         if self.attempts > 0 {
             return self.submitted(ProofEvidence::Reported(by));

@@ -124,7 +124,7 @@ pub struct Ending {
     pub signal: Option<u8>,
     /// Why it failed or was lost.
     pub reason: Option<String>,
-    /// When.
+    /// When the session ended.
     pub at: Wall,
     /// Bytes of output in all.
     pub output: u64,

@@ -41,7 +41,7 @@ pub enum Stop {
     Lost,
     /// It shows a limit.
     Limited {
-        /// Which.
+        /// The limit that was hit.
         limit: Limit,
         /// When it ends.
         until: Option<Wall>,

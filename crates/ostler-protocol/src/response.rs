@@ -280,7 +280,7 @@ pub struct ExitInfo {
     pub status: Option<u8>,
     /// Signal that ended it, where one did.
     pub signal: Option<u8>,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
     /// A person had asked for it.
     pub stopped: bool,
@@ -363,7 +363,7 @@ pub struct Metrics {
 pub struct EventInfo {
     /// Grows with every event.
     pub seq: i64,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
     /// The session's name, where it concerns one.
     pub session: Option<String>,

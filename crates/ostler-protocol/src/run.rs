@@ -156,7 +156,7 @@ pub struct RunInfo {
     pub provider: Option<String>,
     /// In which session.
     pub session: Option<String>,
-    /// Where.
+    /// The directory of the work.
     pub cwd: String,
     /// Its attempts, the oldest first.
     pub attempts: Vec<Attempt>,

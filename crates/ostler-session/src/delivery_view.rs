@@ -10,7 +10,8 @@ use ostler_screen::Screen;
 
 use crate::Safeguard;
 use crate::effect::MessageView;
-use crate::outbox::{Open, told};
+use crate::outbox::Open;
+use crate::recent::witness_evidence;
 use crate::session::Session;
 
 /// A program that nobody understands is typed into after this much silence, unless its preset has another figure.
@@ -245,7 +246,7 @@ impl Session {
                 "screen: the composer shows its end; its beginning is out of sight".into()
             }
             ProofEvidence::Composer => "screen: the composer shows it".into(),
-            ProofEvidence::Reported(by) => told(by).into(),
+            ProofEvidence::Reported(by) => witness_evidence(by).into(),
             ProofEvidence::WentToWork if self.is_on_command_line(order) => {
                 format!("command line: it was there; {sign}: the agent went to work")
             }

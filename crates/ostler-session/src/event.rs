@@ -45,9 +45,9 @@ pub enum Event<'a> {
     },
     /// Output is gone for good.
     Gap {
-        /// From here.
+        /// Offset of the first byte that is lost.
         from: u64,
-        /// To here.
+        /// Offset of the first byte behind it.
         resumed: u64,
         /// Sequences that give a new terminal the modes it has there; none if they are not known.
         modes: Vec<u8>,
@@ -151,7 +151,7 @@ pub enum Command {
     Await {
         /// As recorded.
         stored: Box<Message>,
-        /// How far.
+        /// The proof level that is waited for.
         wants: Proof,
         /// Who wants to know.
         ticket: Ticket,
@@ -183,14 +183,14 @@ pub enum Command {
     Keys(Vec<u8>),
     /// A viewer who types has a terminal of this size.
     Viewer {
-        /// Which one.
+        /// The viewer's number.
         viewer: u64,
         /// The size.
         size: Size,
     },
     /// That viewer is gone.
     ViewerGone {
-        /// Which one.
+        /// The viewer's number.
         viewer: u64,
     },
     /// Ask the holder about its terminal.
@@ -305,7 +305,7 @@ pub struct Exit {
     pub status: Option<u8>,
     /// Signal that ended it, where one did.
     pub signal: Option<u8>,
-    /// When.
+    /// When the program ended.
     pub at: Wall,
     /// Bytes of output in all.
     pub written: u64,

@@ -51,7 +51,7 @@ impl Session {
             return (None, None);
         }
         let last = judge.last();
-        let said = last.map(|At { what, .. }| told(what));
+        let said = last.map(|At { what, .. }| describe(what));
         let stands = match judge.phase() {
             Phase::Asking { until: None, .. } => Some("a question waits for its turn".to_owned()),
             Phase::Asking { .. } => Some("it is being asked".to_owned()),
@@ -72,7 +72,7 @@ impl Session {
     }
 }
 
-fn told(answer: &Answer) -> String {
+fn describe(answer: &Answer) -> String {
     match answer {
         Ok(word) => word.to_string(),
         Err(error) => format!("no answer: {error}"),

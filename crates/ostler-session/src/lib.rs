@@ -51,6 +51,7 @@ mod observing;
 mod outbox;
 mod profile;
 mod proofs;
+mod recent;
 mod refusal;
 mod report;
 mod safeguard;

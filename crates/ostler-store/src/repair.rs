@@ -50,7 +50,7 @@ pub enum RepairError {
     /// Files cannot be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// Which one.
+        /// The file.
         path: PathBuf,
         /// The reason, for people.
         source: io::Error,

@@ -44,7 +44,7 @@ pub enum CheckCommand {
 pub struct Check {
     /// What is run.
     pub command: CheckCommand,
-    /// Where.
+    /// The directory the command runs in.
     pub cwd: PathBuf,
     /// The whole environment, as the user has it. What ties to a session of ostler, to another terminal or to
     /// another agent is taken out.
@@ -149,7 +149,7 @@ pub enum CheckError {
     NotRun {
         /// Which program.
         program: String,
-        /// Where.
+        /// The directory the command was to run in.
         cwd: PathBuf,
         /// The reason, for people.
         source: io::Error,

@@ -70,7 +70,7 @@ pub enum GitError {
     /// Files around it cannot be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The reason, for people.
         source: io::Error,

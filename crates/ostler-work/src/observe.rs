@@ -101,7 +101,7 @@ pub enum ObserveError {
     /// The directory cannot be read.
     #[error("{path}: {source}")]
     Io {
-        /// Which.
+        /// The directory.
         path: PathBuf,
         /// The reason, for people.
         source: io::Error,

@@ -89,7 +89,7 @@ pub enum WorkTreeError {
     /// The directory for work trees cannot be used.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// The directory.
         path: PathBuf,
         /// The reason, for people.
         source: io::Error,

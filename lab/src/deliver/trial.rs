@@ -159,7 +159,7 @@ struct Trial<'a> {
     answered: usize,
     /// How often the agent did not come to rest, or was gone.
     restless: usize,
-    /// Why.
+    /// Why it did not come to rest, for people.
     notes: Vec<String>,
     /// Messages that should have waited for the turn of another: both by their place.
     turns: Vec<(usize, usize)>,

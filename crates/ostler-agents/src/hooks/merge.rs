@@ -25,9 +25,9 @@ pub enum MergeError {
     /// It cannot be read.
     #[error("line {line}, column {column}: {message}")]
     Syntax {
-        /// Where.
+        /// Line of the error.
         line: usize,
-        /// Where.
+        /// Column of the error.
         column: usize,
         /// What is wrong.
         message: String,
@@ -35,7 +35,7 @@ pub enum MergeError {
     /// Something that ostler would have to change has another form than the agent knows.
     #[error("line {line}: {what} is not {wanted}")]
     Shape {
-        /// Where.
+        /// Line of the error.
         line: usize,
         /// What.
         what: String,

@@ -58,7 +58,7 @@ impl Key {
 /// What the store said of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
-    /// This.
+    /// The breaker as it is stored.
     Found(Breaker),
     /// There is none.
     Absent,
@@ -69,7 +69,7 @@ pub enum Stored {
 /// The provider to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// Which.
+    /// The breaker.
     pub key: Key,
     /// It is a probe: say what became of it.
     pub probe: Option<Probes>,
@@ -78,7 +78,7 @@ pub struct Choice {
 /// A provider that cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnavailableProvider {
-    /// Which.
+    /// The provider.
     pub provider: String,
     /// The reason, for people.
     pub reason: Reason,

@@ -105,7 +105,7 @@ pub enum Evidence {
     },
     /// A rule saw a limit where the agent shows its limits.
     LimitShown {
-        /// Which.
+        /// The limit that was hit.
         limit: Limit,
     },
 }

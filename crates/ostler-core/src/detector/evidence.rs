@@ -163,9 +163,9 @@ impl Reporter {
 /// Something with the moment it was learnt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct At<T> {
-    /// What.
+    /// What was said.
     pub what: T,
-    /// When.
+    /// When it was said.
     pub at: Steady,
 }
 

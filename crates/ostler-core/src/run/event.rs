@@ -33,7 +33,7 @@ pub enum Event {
     ProviderChosen {
         /// What was asked.
         act: Act,
-        /// Which.
+        /// The provider.
         provider: String,
         /// It is a probe.
         probe: Option<Probes>,
@@ -49,12 +49,12 @@ pub enum Event {
     ProviderOpened,
     /// The agent is ready for its prompt.
     AgentReady {
-        /// Which.
+        /// The agent.
         agent: AgentId,
     },
     /// The agent cannot be started here.
     StartFailed {
-        /// Which.
+        /// The agent.
         agent: AgentId,
         /// The reason, for people.
         reason: String,
@@ -75,14 +75,14 @@ pub enum Event {
     },
     /// The agent does no more.
     AgentStopped {
-        /// Which.
+        /// The agent.
         agent: AgentId,
         /// The reason, for people.
         stop: Stop,
     },
     /// A person answered: the agent goes on.
     AgentResumed {
-        /// Which.
+        /// The agent.
         agent: AgentId,
     },
     /// The work tree was looked at.
@@ -220,7 +220,7 @@ pub enum Action {
     ReleaseProbe {
         /// Whose.
         provider: String,
-        /// Which.
+        /// The probe.
         probe: Probes,
     },
     /// Ask a helper for commands that verify what failed, or what must be true in words, and run them where they can
@@ -238,7 +238,7 @@ pub enum Action {
     },
     /// End the agent.
     StopAgent {
-        /// Which.
+        /// The agent.
         agent: AgentId,
     },
     /// The run has ended: tell everybody, and forget what was only needed to go on.

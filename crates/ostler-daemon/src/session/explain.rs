@@ -21,7 +21,7 @@ pub(super) fn explanation(session: &Session, info: SessionInfo, now: Steady) -> 
     let cursor = session.screen().cursor();
     let modes = session.screen().modes();
     let signals = vec![
-        signal("program status", claim.map(|claim| told(claim.what)), claim.map(|claim| claim.at)),
+        signal("program status", claim.map(|claim| describe_claim(claim.what)), claim.map(|claim| claim.at)),
         signal("hooks", turn(hooks), hooks.open.map(|open| open.at)),
         signal(
             "transcript",
@@ -76,7 +76,7 @@ fn composer(session: &Session) -> String {
     }
 }
 
-fn told(claim: Claim) -> String {
+fn describe_claim(claim: Claim) -> String {
     match claim {
         Claim::Idle => "idle".into(),
         Claim::Working => "working".into(),

@@ -32,11 +32,12 @@ pub(super) fn is_proven(decoder: &Decoder, file: File, provenance: &dyn Provenan
         return true;
     }
     let prompts: Vec<String> = provenance.own_prompts().iter().map(|text| one_line(text)).collect();
-    !prompts.is_empty() && told(decoder, file).iter().any(|told| prompts.iter().any(|own| is_same(own, told)))
+    !prompts.is_empty()
+        && prompts_in(decoder, file).iter().any(|told| prompts.iter().any(|own| is_same(own, told)))
 }
 
 /// The first prompts in a transcript.
-fn told(decoder: &Decoder, file: File) -> Vec<String> {
+fn prompts_in(decoder: &Decoder, file: File) -> Vec<String> {
     let mut decoder = decoder.clone().resume(Memory::default());
     let mut lines = BufReader::new(file.take(HEAD));
     let (mut line, mut told) = (Vec::new(), Vec::new());

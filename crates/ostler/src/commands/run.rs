@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, CommandError> {
     use_store(args)?;
     let runs: Vec<RunInfo> = requests.iter().map(begin).collect::<Result<_, _>>()?;
     if args.detach {
-        return told(&runs, args.json);
+        return print_runs(&runs, args.json);
     }
     let ended = following::follow(&runs, args.on_interrupt, args.json)?;
     told_end(&ended, args.json)
@@ -65,7 +65,7 @@ fn use_store(args: &Run) -> Result<(), CommandError> {
 }
 
 /// The runs as they are, for whoever does not wait.
-fn told(runs: &[RunInfo], json: bool) -> Result<ExitCode, CommandError> {
+fn print_runs(runs: &[RunInfo], json: bool) -> Result<ExitCode, CommandError> {
     if json {
         match runs {
             [run] => output::json(run)?,
@@ -82,7 +82,7 @@ fn told(runs: &[RunInfo], json: bool) -> Result<ExitCode, CommandError> {
 /// How the runs ended.
 fn told_end(runs: &[RunInfo], json: bool) -> Result<ExitCode, CommandError> {
     if json {
-        told(runs, true)?;
+        print_runs(runs, true)?;
     } else {
         for run in runs {
             output::print(&report::report(run))?;

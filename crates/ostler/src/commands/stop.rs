@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Stop) -> Result<ExitCode, CommandError> {
         |stopped| {
             match stopped {
                 Ok(session) if args.json => output::json(&session)?,
-                Ok(session) => output::print(&format!("{} {}\n", session.name, told(&session)))?,
+                Ok(session) => output::print(&format!("{} {}\n", session.name, describe_end(&session)))?,
                 Err(error) if args.names.len() == 1 => return Err(error),
                 Err(error) => {
                     error.report();
@@ -40,7 +40,7 @@ fn stop(name: &str, grace_ms: u32) -> Result<SessionInfo, CommandError> {
     client::call(&Request::Stop { name: name.to_owned(), grace_ms }).and_then(super::session)
 }
 
-fn told(session: &SessionInfo) -> String {
+fn describe_end(session: &SessionInfo) -> String {
     output::plain(&session.because.join("; "))
 }
 

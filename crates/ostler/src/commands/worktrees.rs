@@ -79,14 +79,14 @@ async fn list(as_json: bool) -> Result<(), CommandError> {
     }
     let mut text = String::new();
     for (name, tree, stands) in &rows {
-        let stands = stands.as_ref().map_or_else(Clone::clone, told);
+        let stands = stands.as_ref().map_or_else(Clone::clone, describe);
         let _ = writeln!(text, "{name}  {stands}\n  branch {} of {}", tree.branch, tree.repository.display());
         let _ = writeln!(text, "  {}", tree.path.display());
     }
     output::print(if rows.is_empty() { "ostler made no work trees\n" } else { &text })
 }
 
-fn told(stands: &WorkTreeStatus) -> String {
+fn describe(stands: &WorkTreeStatus) -> String {
     let WorkTreeStatus { uncommitted, commits, is_merged, is_gone } = stands;
     if *is_gone {
         return "its directory is gone".into();

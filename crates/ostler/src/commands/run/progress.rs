@@ -14,7 +14,7 @@ pub(super) fn lines(run: &RunInfo) -> Vec<String> {
         let mut prompts = own.filter(|prompt| !is_helpers(prompt)).peekable();
         for turn in &attempt.turns {
             if let Some(prompt) = prompts.next_if(|prompt| prompt.provider == turn.provider) {
-                told(prompt, &mut lines);
+                push_prompt(prompt, &mut lines);
             }
             if turn.ended.is_some() {
                 lines.push(stopped(turn));
@@ -25,7 +25,7 @@ pub(super) fn lines(run: &RunInfo) -> Vec<String> {
     lines
 }
 
-fn told(prompt: &PromptInfo, lines: &mut Vec<String>) {
+fn push_prompt(prompt: &PromptInfo, lines: &mut Vec<String>) {
     let what = if prompt.context.is_some() { "the task, and before it:" } else { "the task" };
     lines.push(format!("attempt {}: {} gets {what}", prompt.attempt, prompt.provider));
     let block = prompt.contextual.strip_suffix(&prompt.original).unwrap_or_default();
