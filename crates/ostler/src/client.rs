@@ -13,6 +13,8 @@ use ostler_daemon::{Home, HomeError, store_choice};
 use ostler_hold::{DAEMON_MARK, SESSION_MARK, SocketPath, create_private, detach};
 use ostler_protocol::frame::{self, Frame, FrameError};
 use ostler_protocol::{DaemonInfo, PROTOCOL, Request, Response};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::error::{CommandError, Kind};
 use crate::hints;
@@ -80,6 +82,21 @@ impl From<FrameError> for CallError {
     }
 }
 
+/// Waits for the first byte of an answer, in slices: where the whole machine stood still meanwhile, that takes up one of
+/// them, and the daemon has the others.
+fn await_answer(stream: &UnixStream, patience: Duration) -> Result<(), CallError> {
+    const SLICES: u32 = 5;
+    let slice = Timespec::try_from(patience / SLICES).ok();
+    for _ in 0..SLICES {
+        match poll(&mut [PollFd::new(stream, PollFlags::IN)], slice.as_ref()) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(FrameError::Io(error.into()).into()),
+        }
+    }
+    Err(CallError::TimedOut)
+}
+
 impl Client {
     /// Connects to the daemon if one runs.
     pub(crate) fn connect(home: &Home) -> Result<Option<Self>, CommandError> {
@@ -117,6 +134,7 @@ impl Client {
         let _ = stream.set_read_timeout(Some(patience));
         let hello = Request::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
         frame::write_json(&mut stream, &hello)?;
+        await_answer(&stream, patience)?;
         let daemon = match frame::read(&mut stream)?.json()? {
             Response::Welcome(daemon) => daemon,
             Response::Failed(problem) => return Err(CommandError::from(problem).into()),
