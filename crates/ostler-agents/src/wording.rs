@@ -35,12 +35,15 @@ pub(crate) struct Wording {
     breaks: Vec<usize>,
     /// The same with any white space.
     gaps: Vec<usize>,
+    /// Its last word is the beginning of a name that an agent may complete: of a file, a command, a variable.
+    ends_in_mention: bool,
 }
 
 impl Wording {
     /// Those characters of a text.
     pub(crate) fn new(text: &str, keep: impl Fn(char) -> bool) -> Self {
-        let mut wording = Self::default();
+        let last = text.split_whitespace().next_back().unwrap_or_default();
+        let mut wording = Self { ends_in_mention: last.starts_with(['@', '#', '$', '/']), ..Self::default() };
         let (mut breaks, mut blank) = (false, false);
         for character in text.nfc() {
             if character.is_whitespace() {
@@ -108,7 +111,10 @@ impl Wording {
             let end = at + self.visible.len();
             let before = other.visible[..*at].chars().next_back();
             let behind = other.visible[end..].chars().next();
-            encloses(before.filter(|_| !is_edge(*at)), behind.filter(|_| !is_edge(end)))
+            encloses(
+                before.filter(|_| !is_edge(*at)),
+                behind.filter(|_| !is_edge(end) && !self.ends_in_mention),
+            )
         });
         let spacing = |at: usize| {
             let within = |place: &&usize| **place > at && **place < at + self.visible.len();
@@ -291,6 +297,7 @@ mod tests {
             ("a\u{202e}b\u{ad}c", "abc"),
             ("fix it", "User:fix it"),
             ("fix it", "[fix it]"),
+            ("look at @work", "look at @work.sh\n--- Content ---"),
             ("fix it", "She said “fix it”"),
             ("fix\nit", r"fix\nit"),
             ("ｆｉｘ it①", "fix it1"),
