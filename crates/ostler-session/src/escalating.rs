@@ -44,7 +44,7 @@ impl Session {
         for order in orders {
             let Some(open) = self.outbox.open.get_mut(&order) else { continue };
             let shut = why_shut(open, situation);
-            let counts = shut.is_some_and(|shut| is_failure(shut, self.outbox.composer_seen));
+            let counts = shut.is_some_and(|shut| is_failure(shut, self.outbox.was_ready));
             let enough = enough.saturating_sub(open.delivery.attempts());
             if open.window.look(counts, enough, &backoff, now) {
                 self.escalate(order, false);
@@ -59,7 +59,7 @@ impl Session {
         let shut = |open: &&Open| {
             open.is_essential()
                 && open.delivery.is_waiting()
-                && why_shut(open, situation).is_some_and(|shut| is_failure(shut, self.outbox.composer_seen))
+                && why_shut(open, situation).is_some_and(|shut| is_failure(shut, self.outbox.was_ready))
         };
         let waiting = self.outbox.open.values().filter(shut);
         waiting.filter_map(|open| open.window.deadline(enough.saturating_sub(open.delivery.attempts()))).min()

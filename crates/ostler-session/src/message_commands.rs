@@ -299,7 +299,7 @@ impl Session {
         for SavedMessage { message, body, .. } in &hooked {
             self.outbox.contexts.add(message, body);
         }
-        self.outbox.composer_seen = recovered;
+        (self.outbox.composer_seen, self.outbox.was_ready) = (recovered, recovered);
         (self.outbox.last_order, self.outbox.last_input) = (last_order, last_input);
         self.outbox.resumable = Resumable { writes: BTreeMap::new(), last, raw: last_raw_write > last };
         for SavedMessage { message, body, pointer, .. } in taken.into_iter().rev() {

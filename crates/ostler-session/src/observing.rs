@@ -87,7 +87,11 @@ impl Session {
     pub(crate) fn observe(&mut self, step: impl FnOnce(&mut Observer, &mut Screen, Steady) -> Vec<Action>) {
         let before = self.observer.detector().verdict().state;
         let actions = step(&mut self.observer, &mut self.terminal.screen, self.now.steady);
-        self.outbox.composer_seen |= self.observer.composer().is_some();
+        if self.observer.composer().is_some() {
+            self.outbox.composer_seen = true;
+            let state = self.observer.detector().verdict().state;
+            self.outbox.was_ready |= matches!(state, State::Idle | State::Working);
+        }
         if self.observer.is_current() {
             self.terminal.complete_frame();
         }

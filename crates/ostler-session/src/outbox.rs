@@ -183,6 +183,8 @@ pub(crate) struct Outbox {
     pub(crate) taken: bool,
     /// The agent's composer was seen, or may have been by an earlier daemon.
     pub(crate) composer_seen: bool,
+    /// It was seen when the agent was ready, or may have been: some draw it for a moment before their dialogs.
+    pub(crate) was_ready: bool,
     /// The agent's hooks run, and one tells which prompt it takes.
     pub(crate) tells_prompts: bool,
     /// The terminal is being looked at, for this message.

@@ -92,7 +92,7 @@ impl App {
         composer.push(options.look.draft.as_deref().unwrap_or_default(), Duration::ZERO);
         Self {
             composer,
-            phase: Phase::Blank { until: options.startup.ready_after },
+            phase: Phase::Blank { until: options.startup.ready_after + options.startup.flash },
             transcript: Vec::new(),
             queue: VecDeque::new(),
             now: Duration::ZERO,
@@ -147,6 +147,7 @@ impl App {
     /// When the next [`Event::Tick`] is due; `None` if only outside events can change anything.
     pub fn deadline(&self) -> Option<Duration> {
         let phase = match &self.phase {
+            Phase::Blank { .. } if !self.is_flashing() => Some(self.options.startup.ready_after),
             Phase::Blank { until } => Some(*until),
             Phase::Greeting(_) | Phase::Idle { .. } | Phase::Asking { .. } => None,
             Phase::Working(turn) if turn.is_silent() => turn.deadline(),
@@ -179,6 +180,11 @@ impl App {
     /// Whether a turn runs.
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working(_))
+    }
+
+    /// Whether it shows its composer although it is not ready.
+    pub(super) fn is_flashing(&self) -> bool {
+        self.now >= self.options.startup.ready_after
     }
 
     /// Whether it says that it drops all keys.

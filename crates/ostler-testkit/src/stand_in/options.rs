@@ -144,6 +144,9 @@ pub struct Startup {
     /// Show nothing for so long; text typed meanwhile is kept, Enter is lost
     #[arg(long, value_name = "MS", value_parser = millis, default_value = "0")]
     pub ready_after: Duration,
+    /// Then show the composer for so long, before it asks anything
+    #[arg(long, value_name = "MS", value_parser = millis, default_value = "0")]
+    pub flash: Duration,
     /// Drop all keys for so long after the start
     #[arg(long, value_name = "MS", value_parser = millis, default_value = "0")]
     pub swallow_early: Duration,

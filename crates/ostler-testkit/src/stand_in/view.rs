@@ -18,9 +18,9 @@ pub(super) fn screen(app: &App, size: Size) -> Frame {
     let cols = usize::from(size.cols).max(NARROWEST);
     let mut frame = Frame::default();
     match &app.phase {
-        Phase::Blank { .. } => return frame,
+        Phase::Blank { .. } if !app.is_flashing() => return frame,
         Phase::Greeting(menu) => frame.rows = dialog(menu, cols),
-        Phase::Idle { .. } => body(app, &mut frame, cols, size, None),
+        Phase::Blank { .. } | Phase::Idle { .. } => body(app, &mut frame, cols, size, None),
         Phase::Working(turn) => body(app, &mut frame, cols, size, Some(turn.started)),
         Phase::Lying { since } => body(app, &mut frame, cols, size, Some(*since)),
         Phase::Asking { menu, .. } => {

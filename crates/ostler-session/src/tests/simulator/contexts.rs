@@ -139,6 +139,10 @@ fn an_agent_that_is_not_ready_yet_was_not_tried() {
     let day = agent(&["--ready-after", "9000", "--trust-dialog"]).sends_with(500, "know this", startup());
     let world = Plan { answers_after: 9_000, ..day }.play();
     assert_eq!((world.escalated.len(), world.taken()), (0, vec!["know this"]));
+    // Its composer is drawn for a moment before it asks.
+    let day = agent(&["--flash", "150", "--trust-dialog"]).sends_with(500, "know this", startup());
+    let world = Plan { answers_after: 9_000, ..day }.play();
+    assert_eq!((world.escalated.len(), world.taken()), (0, vec!["know this"]));
 }
 
 #[test]
