@@ -57,7 +57,7 @@ impl Reader {
     /// A reader that has seen nothing.
     pub fn new(book: Arc<RuleBook>) -> Self {
         Self {
-            words: book.patterns.len().div_ceil(64).max(1),
+            words: book.set.len().div_ceil(64).max(1),
             traces: book.rules.iter().map(|_| Trace::default()).collect(),
             book,
             bits: Vec::new(),
@@ -303,7 +303,7 @@ impl Reader {
 
     fn until(&self, screen: &Screen, region: Region, pattern: usize) -> Option<String> {
         let caught = |text: &str| {
-            let captures = self.book.patterns[pattern].captures(text)?;
+            let captures = self.book.precise(pattern)?.captures(text)?;
             let until = captures.name("until")?.as_str().trim();
             (!until.is_empty()).then(|| until.to_owned())
         };

@@ -1,6 +1,6 @@
 //! Rules made ready for use.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ostler_core::State;
@@ -19,6 +19,8 @@ const MAX_PATTERN: usize = 1000;
 pub(crate) const MAX_PATTERNS: usize = 500;
 /// Most memory for one pattern's program, in bytes.
 pub(crate) const MAX_PROGRAM: usize = 1 << 20;
+/// What may be remembered of rows that were matched against all patterns. If that is too little, a slower engine is used.
+const SET_CACHE: usize = 8 << 20;
 /// Deepest nesting of conditions.
 const MAX_DEPTH: usize = 8;
 
@@ -43,7 +45,8 @@ impl RuleError {
 #[derive(Debug, Default)]
 pub struct RuleBook {
     pub(crate) set: RegexSet,
-    pub(crate) patterns: Vec<Regex>,
+    /// Those of which it counts where in a row they match.
+    precise: HashMap<usize, Regex>,
     pub(crate) rules: Vec<Rule>,
     /// Patterns of which more counts than that they match.
     pub(crate) telling: Vec<usize>,
@@ -153,13 +156,15 @@ impl RuleBook {
         telling.extend(rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern));
         rules.iter().filter(|rule| rule.is_told_apart()).for_each(|rule| rule.test.patterns(&mut telling));
         rules.iter().filter(|rule| rule.is_hint_of_work()).for_each(|rule| rule.test.patterns(&mut hints));
-        let (set, patterns) = compiler.finish()?;
+        let read = composer.iter().flat_map(|composer| [Some(composer.row), composer.empty]).flatten();
+        let told = rules.iter().filter_map(|rule| rule.until).map(|(_, pattern)| pattern);
+        let (set, precise) = compiler.finish(&read.chain(told).collect())?;
         let speech = speech(&preset.conversation)?;
         let watching = preset.status.watching.as_deref();
         let watching = watching.map(|source| single("status.watching", source)).transpose()?;
         let refused = preset.input.refused.as_deref();
         let refused = refused.map(|source| single("input.refused", source)).transpose()?;
-        Ok(Self { set, patterns, rules, telling, hints, composer, speech, watching, refused })
+        Ok(Self { set, precise, rules, telling, hints, composer, speech, watching, refused })
     }
 
     /// How prompts and replies look on the agent's screen, where that is known.
@@ -192,15 +197,20 @@ impl RuleBook {
         self.composer.is_some()
     }
 
+    /// A pattern of which it counts where in a row it matches.
+    pub(crate) fn precise(&self, pattern: usize) -> Option<&Regex> {
+        self.precise.get(&pattern)
+    }
+
     /// Whether a row of the composer looks as if nothing was written in it.
     pub(crate) fn is_empty_composer_row(&self, text: &str) -> bool {
         let empty = self.composer.as_ref().and_then(|composer| composer.empty);
-        empty.is_some_and(|empty| self.patterns[empty].is_match(text))
+        empty.and_then(|empty| self.precise(empty)).is_some_and(|empty| empty.is_match(text))
     }
 
     /// Where, in the first row of a composer, that begins which was written in it.
     pub(crate) fn prompt_end(&self, text: &str) -> usize {
-        let row = self.composer.as_ref().map(|composer| &self.patterns[composer.row]);
+        let row = self.composer.as_ref().and_then(|composer| self.precise(composer.row));
         row.and_then(|row| row.find(text)).map_or(0, |prompt| prompt.end())
     }
 
@@ -412,12 +422,15 @@ impl Compiler {
         Ok(Test::All(tests))
     }
 
-    fn finish(self) -> Result<(RegexSet, Vec<Regex>), RuleError> {
+    /// All patterns together, and some of them apart.
+    fn finish(self, apart: &HashSet<usize>) -> Result<(RegexSet, HashMap<usize, Regex>), RuleError> {
         let set = RegexSetBuilder::new(&self.sources)
             .size_limit(MAX_PROGRAM * 8)
+            .dfa_size_limit(SET_CACHE)
             .build()
             .map_err(|error| RuleError::new("rules", error))?;
-        Ok((set, self.regexes))
+        let regexes = self.regexes.into_iter().enumerate();
+        Ok((set, regexes.filter(|(index, _)| apart.contains(index)).collect()))
     }
 }
 

@@ -64,8 +64,8 @@ impl Reader {
         let draft = rows.clone().any(|row| {
             screen.read_solid_row(u16::try_from(row).unwrap_or(u16::MAX), &mut text);
             let empty = patterns.empty.is_some_and(|empty| self.has(row, empty));
-            let prompt = self.book.patterns[patterns.row].find(&text).filter(|_| row == rows.start);
-            let written = &text[prompt.map_or(0, |prompt| prompt.end())..];
+            let prompt = if row == rows.start { self.book.prompt_end(&text) } else { 0 };
+            let written = &text[prompt..];
             !empty && written.contains(|character: char| !character.is_whitespace() && !is_frame(character))
         });
         Some(Composer { rows, framed, draft })

@@ -86,7 +86,7 @@ fn there_is_an_end_to_patterns() {
             .map(|n| format!("[rules.r{n:03}]\nstate = 'idle'\nwhen = {{ in = 'screen', row = 'x{n}' }}\n"))
     };
     let full: Preset = toml::from_str(&rules(MAX_PATTERNS).collect::<String>()).unwrap();
-    assert_eq!(RuleBook::new(&full, None, None).unwrap().patterns.len(), MAX_PATTERNS);
+    assert_eq!(RuleBook::new(&full, None, None).unwrap().set.len(), MAX_PATTERNS);
     let error = error(&rules(MAX_PATTERNS + 1).collect::<String>());
     assert!(error.starts_with("rules.r500.when.row: an agent may have 500 patterns"), "{error}");
 }
@@ -95,7 +95,7 @@ fn there_is_an_end_to_patterns() {
 fn the_same_pattern_is_matched_once() {
     let preset: Preset =
         toml::from_str(&rule("any = [{ in = 'top 1', row = 'x' }, { in = 'status', row = 'x' }]")).unwrap();
-    assert_eq!(RuleBook::new(&preset, None, None).unwrap().patterns.len(), 1);
+    assert_eq!(RuleBook::new(&preset, None, None).unwrap().set.len(), 1);
 }
 
 #[test]
