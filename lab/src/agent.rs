@@ -91,6 +91,9 @@ pub struct OwnCommand {
     /// It asks the model something.
     #[serde(default)]
     pub asks: bool,
+    /// The agent forgets what it was told, and its hook asks for what it has to know.
+    #[serde(default)]
+    pub forgets: bool,
 }
 
 /// Packages; `{version}` stands for the release.

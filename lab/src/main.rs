@@ -318,8 +318,7 @@ fn deliver(args: Deliver) -> Result<ExitCode> {
         (false, false) => args.parts,
     };
     let layer = args.layer.map(std::fs::read_to_string).transpose().context("the layer cannot be read")?;
-    let lookalikes = std::fs::read_to_string(repository.join("conformance/lookalikes.txt"))?;
-    let lookalikes = lookalikes.split("\n\n").map(|text| text.trim_end().to_owned()).collect();
+    let lookalikes = deliver::message::lookalikes(&repository)?;
     let rounds = args.rounds.unwrap_or(if args.race { 20 } else { 6 });
     let Deliver { agents, version, seed, messages, kinds, cold, kills, jobs, keep, again, .. } = args;
     let request = run::Request {

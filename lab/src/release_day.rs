@@ -1,7 +1,7 @@
 //! What is new in the newest releases: installed beside the old ones, played, and compared.
 //!
 //! The registries say which release is the newest. Every scene is played with it, and its recording is held against that
-//! of the release before ([`traits`]); what both programs say of their options, and which tools they offer their models, is
+//! of the release before ([`traits`]); it is sent messages of every kind ([`crate::deliver`]); what both programs say of their options, and which tools they offer their models, is
 //! asked of both ([`surface`]). On request the recordings are kept, and the files that name releases are changed ([`keep`]).
 
 pub mod keep;
@@ -15,11 +15,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::agent::AgentFile;
+use crate::deliver::{self, Effort, Part};
 use crate::jobs::{self, Outcome};
 use crate::recording;
 use crate::scene::Scene;
 use surface::Surface;
 use traits::Traits;
+
+/// Messages that a release is sent one after the other.
+const MESSAGES: usize = 40;
 
 /// What to do.
 #[derive(Debug, Clone)]
@@ -100,6 +104,14 @@ fn one(request: &Request, file: &AgentFile, tell: &(dyn Fn(&str) + Sync)) -> Res
         }
     }
     play(before, vec![Scene::Reply])?;
+    for row in messages(request, name, &newest)? {
+        tell(&deliver::table::line(&row));
+        if !row.passes() {
+            report.failed += 1;
+            let notes: Vec<&String> = row.outcome.tally.notes.iter().chain(&row.error).collect();
+            let _ = writeln!(report.text, "  {}: {notes:?}", deliver::table::line(&row));
+        }
+    }
     let place = |version: &str| request.out.join(name).join(version);
     let surfaces = [before, &newest].map(|version| Surface::of(request, file, version, &place(version)));
     let [old, new] = surfaces;
@@ -116,6 +128,23 @@ fn one(request: &Request, file: &AgentFile, tell: &(dyn Fn(&str) + Sync)) -> Res
         let _ = writeln!(report.text, "  kept; run `cargo lab score`");
     }
     Ok(report)
+}
+
+/// Sends the release what agents are sent: a new one may show or treat texts differently, which no scene tells.
+fn messages(request: &Request, name: &str, newest: &str) -> Result<Vec<deliver::run::Row>> {
+    let lookalikes = deliver::message::lookalikes(&request.repository)?;
+    let trial = deliver::run::Request {
+        agents: vec![name.to_owned()],
+        version: Some(newest.to_owned()),
+        parts: Part::USUAL.to_vec(),
+        effort: Effort { seed: 1, messages: MESSAGES, cold: 2, rounds: 2, lookalikes, ..Effort::default() },
+        jobs: request.jobs,
+        again: true,
+        keep: Some(request.out.clone()),
+        bins: request.bins.clone(),
+        repository: request.repository.clone(),
+    };
+    deliver::run::run(&trial, &|_| {}, &|_| {})
 }
 
 /// What differs in each scene from its recording of the release before.

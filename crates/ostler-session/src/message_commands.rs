@@ -294,9 +294,9 @@ impl Session {
 
     /// Takes up the messages that the record has.
     pub(crate) fn load_messages(&mut self, saved: SavedMessages, recovered: bool) {
-        let SavedMessages { open, taken, hooked, last_order, last_input, .. } = saved;
+        let SavedMessages { open, taken, essential, last_order, last_input, .. } = saved;
         let (last, last_raw_write) = (saved.last_prompt_write, saved.last_raw_write);
-        for SavedMessage { message, body, .. } in &hooked {
+        for SavedMessage { message, body, .. } in &essential {
             self.outbox.contexts.add(message, body);
         }
         (self.outbox.composer_seen, self.outbox.was_ready) = (recovered, recovered);

@@ -129,6 +129,7 @@ impl Session {
         }
         if proof >= Proof::Submitted {
             self.withdraw_notice(&message.id);
+            self.outbox.contexts.note_given(&message.id);
             self.note_prompt_taken(entered);
             if !message.terms.command {
                 self.note_turn_began();
@@ -151,6 +152,7 @@ impl Session {
         }
         (message.state, message.failure) = (MessageState::Delivered, None);
         let message = Box::new(message.clone());
+        self.outbox.contexts.note_given(id);
         let then = vec![Then::Tell(message.clone()), Then::Do(Effect::GotThrough(message))];
         self.record_then(Change::ProvenLate { id: id.to_owned(), proof, evidence }, then);
     }

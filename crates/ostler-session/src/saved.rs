@@ -42,8 +42,8 @@ pub struct SavedMessages {
     pub open: Vec<SavedMessage>,
     /// The last ones that were typed and are done with, the newest first.
     pub taken: Vec<SavedMessage>,
-    /// Those that went by the agent's hook, oldest first.
-    pub hooked: Vec<SavedMessage>,
+    /// Those that the agent has to know from its start, oldest first.
+    pub essential: Vec<SavedMessage>,
     /// Highest place in the order.
     pub last_order: u64,
     /// Highest number of a write.

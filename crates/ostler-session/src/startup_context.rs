@@ -1,7 +1,7 @@
-//! What an agent is given by its hook: what it has to know from its start, and again whenever its conversation begins
-//! anew, for then it has forgotten that.
+//! What an agent has to know from its start, and again whenever its conversation begins anew, for then it has forgotten
+//! that. Its hook gives it where it can.
 
-use ostler_agents::hooks::{Decoded, context_output};
+use ostler_agents::hooks::{Decoded, HookSpec, context_output};
 use ostler_core::delivery::Event;
 use ostler_core::message::{Message, Terms};
 use ostler_core::queue::Priority;
@@ -19,7 +19,12 @@ use crate::note::{Note, Then};
 use crate::outbox::Open;
 use crate::session::Session;
 
-/// A text that the hook gives.
+/// Texts of one session that are given again, at most.
+const MAX_CONTEXTS: usize = 8;
+/// Begins the id of a message that gives such a text again.
+const AGAIN: &str = "again-";
+
+/// A text that the agent has to know.
 #[derive(Debug, Clone)]
 struct StartupContext {
     id: String,
@@ -27,7 +32,7 @@ struct StartupContext {
     sender: String,
     /// The agent was asked to confirm it, and has not.
     wants_ack: bool,
-    /// A hook took it, or may have.
+    /// The agent was given it, or may have been.
     given: bool,
 }
 
@@ -42,7 +47,7 @@ impl StartupContext {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Window(Option<String>);
 
-/// What the hook gave, and may have to give again.
+/// What the agent was given, and may have to be given again.
 #[derive(Debug, Default)]
 pub(crate) struct StartupContexts {
     contexts: Vec<StartupContext>,
@@ -51,14 +56,17 @@ pub(crate) struct StartupContexts {
 }
 
 impl StartupContexts {
-    /// Takes note of a message that goes by the hook.
+    /// Takes note of a message, if it is one that the agent has to know.
     pub(crate) fn add(&mut self, message: &Message, body: &[u8]) {
-        if message.terms.way == StartupRoute::Hook && self.contexts.iter().all(|known| known.id != message.id)
-        {
+        let Message { id, terms, .. } = message;
+        let by_hook = terms.way == StartupRoute::Hook;
+        let typed = terms.priority == Priority::Startup && !terms.raw && terms.sender != NOTICE;
+        let is_new = !id.starts_with(AGAIN) && self.contexts.iter().all(|known| known.id != *id);
+        if (by_hook || typed) && is_new && self.contexts.len() < MAX_CONTEXTS {
             let text = prompt(&String::from_utf8_lossy(body));
             let wants_ack = message.terms.ack && message.proof < Proof::Acknowledged;
             let (id, sender) = (message.id.clone(), message.terms.sender.clone());
-            let given = message.proof > Proof::Queued;
+            let given = message.proof >= if by_hook { Proof::Written } else { Proof::Submitted };
             self.contexts.push(StartupContext { id, text, sender, wants_ack, given });
         }
     }
@@ -67,7 +75,8 @@ impl StartupContexts {
         self.contexts.iter().filter(|context| context.given)
     }
 
-    fn note_given(&mut self, id: &str) {
+    /// The agent has it.
+    pub(crate) fn note_given(&mut self, id: &str) {
         for context in self.contexts.iter_mut().filter(|context| context.id == id) {
             context.given = true;
         }
@@ -100,11 +109,22 @@ impl Session {
             self.conversation.context_given = Some(report.at);
             return self.type_contexts();
         }
+        let spec = self.profile.agent.preset.hooks.as_ref();
+        let limit = spec.and_then(HookSpec::context_at_start).unwrap_or(0);
         let texts = first.iter().map(|(_, text)| text.clone());
         let repeated = self.outbox.contexts.given().filter(|_| again).map(StartupContext::printed);
-        let text: Vec<String> = texts.chain(repeated).collect();
+        let mut text = texts.chain(repeated).collect::<Vec<String>>().join("\n\n");
+        let too_long = again && text.len() > limit;
+        if too_long {
+            // Agents cut what a hook prints.
+            self.conversation.context_given = Some(report.at);
+            self.type_contexts();
+            text = first.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n\n");
+        }
+        let again = again && !too_long;
         let spec = self.profile.agent.preset.hooks.as_ref();
-        let printed = spec.and_then(|spec| context_output(spec, &report.event, &text.join("\n\n")));
+        let printed =
+            spec.filter(|_| !text.is_empty()).and_then(|spec| context_output(spec, &report.event, &text));
         let Some(text) = printed else { return self.print_nothing(report) };
         self.outbox.contexts.given_in = Some(Window(self.conversation.id.clone()));
         let orders: Vec<u64> = first.iter().map(|(order, _)| *order).collect();
@@ -180,7 +200,7 @@ impl Session {
         for context in self.outbox.contexts.given().cloned().collect::<Vec<_>>() {
             let StartupContext { text, sender, wants_ack: ack, .. } = context;
             self.on_send(Send {
-                id: format!("context-{}", self.outbox.last_order + 1),
+                id: format!("{AGAIN}{}", self.outbox.last_order + 1),
                 body: text.to_string().into_bytes(),
                 terms: Terms { sender, priority: Priority::Startup, ack, ..Terms::default() },
                 known: None,

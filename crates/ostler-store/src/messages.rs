@@ -216,10 +216,11 @@ impl Store {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The messages of a session that go by its agent's hook, or went, oldest first.
-    pub fn hooked_messages(&self, session: &str) -> Result<Vec<Message>, StoreError> {
+    /// The messages that a session's agent has to know from its start, whichever way they went, oldest first.
+    pub fn essential_messages(&self, session: &str) -> Result<Vec<Message>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM messages WHERE session = ? AND raw = 0 AND way = 'hook' ORDER BY seq"
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND raw = 0 AND (way = 'hook' OR priority = 'startup') \
+             ORDER BY seq"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map([session], read)?;

@@ -4,14 +4,14 @@ use anyhow::Result;
 use ostler_testkit::model_server::Event;
 
 use super::job::{Effort, Job};
-use super::message;
-use super::session::{await_heard, start_with};
+use super::message::{self, Kind, Message};
+use super::session::{await_heard, await_rest, send, send_with, start_with};
 use super::tally::Tally;
 use super::trial::Stage;
 use crate::driver::Driver;
 
-/// Lines of what there is to know.
-const LINES: usize = 30;
+/// Lines of what there is to know, by turns: some agents' hooks print the short one, the long one is typed.
+const LINES: [usize; 2] = [20, 30];
 /// Where that is written.
 const NOTES: &str = "/home/dev/notes.md";
 
@@ -28,8 +28,8 @@ pub fn token(effort: &Effort, round: usize) -> String {
 }
 
 /// Writes down what is to be known; returns where.
-pub fn write_notes(token: &str) -> Result<&'static str> {
-    let lines = (1..=LINES).map(|line| match line {
+pub fn write_notes(token: &str, round: usize) -> Result<&'static str> {
+    let lines = (1..=LINES[round % LINES.len()]).map(|line| match line {
         15 => format!("The password of the stable is {token}.\n"),
         _ => format!("{line}: the horses are fed in the morning, and nobody rides before noon.\n"),
     });
@@ -42,7 +42,7 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
     for round in 0..job.effort.rounds {
         let token = token(&job.effort, round);
         let message = message::short(job.effort.seed, round, "and what do you know?");
-        let more = ["--context", write_notes(&token)?, "--prompt", &message.text, "--timeout", "180"];
+        let more = ["--context", write_notes(&token, round)?, "--prompt", &message.text, "--timeout", "180"];
         tally.sent += 1;
         tally.contexts += 1;
         if let Err(error) = start_with(driver, stage, &format!("context-{round}"), &more) {
@@ -55,9 +55,43 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
         } else {
             driver.rest(1.0);
             judge(driver, job, &token, message.token.as_deref().unwrap_or_default(), tally);
+            forget(driver, job, stage, round, &token, tally)?;
         }
         driver.snapshot(&format!("context-{round}"));
         let _ = driver.stop_session();
+    }
+    Ok(())
+}
+
+/// Has the agent forget what it was told, by each of its commands that do that: it has to know it again.
+fn forget(
+    driver: &Driver,
+    job: &Job,
+    stage: &Stage,
+    round: usize,
+    context: &str,
+    tally: &mut Tally,
+) -> Result<()> {
+    let commands = job.agent.commands.iter().filter(|(_, command)| command.forgets);
+    for (nth, (name, command)) in (1..).zip(commands) {
+        await_rest(driver)?;
+        let text = command.keys.first().cloned().unwrap_or_default();
+        let id = format!("{name}-{round}");
+        let told = Message { id, kind: Kind::Line, token: None, text };
+        send_with(driver, &told, 60, false, &["--command", "--wait", "seen"])?;
+        await_rest(driver)?;
+        let next = message::short(job.effort.seed, nth * 1_000 + round, "what do you know now?");
+        tally.contexts += 1;
+        send(driver, &next, 60, false)?;
+        await_heard(driver, stage, &next, 60.0)?;
+        driver.rest(1.0);
+        let turns = requests(driver, job, context, next.token.as_deref().unwrap_or_default());
+        let again = turns.len() == 1 && turns[0].1 == 1;
+        tally.visible += usize::from(again);
+        if !again {
+            tally.notes.push(format!("behind {name}: turns and how often they had the context: {turns:?}"));
+        }
+        driver.snapshot(&format!("context-{round}-{name}"));
     }
     Ok(())
 }

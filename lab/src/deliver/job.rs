@@ -91,7 +91,7 @@ impl Part {
 }
 
 /// How much is tried.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Effort {
     /// Where messages come from.
     pub seed: u64,

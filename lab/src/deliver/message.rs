@@ -1,10 +1,19 @@
 //! The messages.
 
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 
 use super::job::Effort;
+
+/// Texts that look like something else.
+pub fn lookalikes(repository: &Path) -> Result<Vec<String>> {
+    let texts = std::fs::read_to_string(repository.join("conformance/lookalikes.txt"))?;
+    Ok(texts.split("\n\n").map(|text| text.trim_end().to_owned()).collect())
+}
 
 /// What is special about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]

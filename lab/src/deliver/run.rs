@@ -86,6 +86,10 @@ fn queue(request: &Request, tell_missing: &dyn Fn(&str)) -> Result<Vec<(Job, Pat
         let file = AgentFile::read(&dir, &name)?;
         let mut versions = file.versions()?;
         versions.retain(|version| request.version.as_ref().is_none_or(|wanted| wanted == version));
+        if request.agents.len() == 1 && versions.is_empty() {
+            // One that is not played usually.
+            versions.extend(request.version.clone());
+        }
         for version in versions {
             let install = file.resolve_delivery(&version, Part::Messages.scene())?.install;
             let installed = match install::installed(&name, &version, &install) {

@@ -60,7 +60,7 @@ pub fn run(driver: &mut Driver, job: &Job, places: &Places<'_>, tally: &mut Tall
                 "what is to be done [[say 30 words over 3s]]",
             );
             let known = context::token(&job.effort, index * 2 + turn);
-            let notes = context::write_notes(&known)?;
+            let notes = context::write_notes(&known, 1)?;
             let given = ["--prompt", &prompt.text, "--context", notes, "--no-beacon", "--timeout", "90"];
             let told = start_with(driver, &stage, &title, &given).map_err(|error| format!("{error:#}"));
             let second = message::short(job.effort.seed, index * 4 + 2 + turn, "behind it: y 1 2");

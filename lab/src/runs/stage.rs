@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use ostler_testkit::model_server::{Entry, Event, Log, ModelServer, Play};
+use regex::Regex;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -126,7 +127,7 @@ impl World<'_> {
     fn evidence(&self) -> Result<Evidence> {
         let scene = &self.job.scene;
         let mut evidence = Evidence { first: self.run(&scene.check, true)?, ..Evidence::default() };
-        evidence.told = self.told();
+        evidence.told = self.told()?;
         evidence.at = self.log()?.now();
         kill_process(self.daemon()?, Signal::KILL)?;
         evidence.providers_after = self.json(&["providers", "--json"])?;
@@ -223,21 +224,26 @@ impl World<'_> {
         pid(&self.json(&["daemon", "status", "--json"])?).context("there is no daemon to kill")
     }
 
-    /// What models were told, in order. A request that is tried again tells nothing new.
-    fn told(&self) -> Vec<RequestText> {
+    /// What models were told, in order, without what the agents add. A request that is tried again tells nothing new.
+    fn told(&self) -> Result<Vec<RequestText>> {
         let mut all = Vec::new();
         for (name, server) in &self.servers {
+            let actor = self.job.agents.iter().find(|actor| actor.name == *name);
+            let adds = actor.map(|actor| &actor.agent.delivery.adds).into_iter().flatten();
+            let adds: Vec<Regex> = adds.map(|add| Regex::new(add)).collect::<Result<_, _>>()?;
+            let bare = |text: String, add: &Regex| add.replace_all(&text, "").into_owned();
             let mut last = None;
             for entry in server.log().entries() {
                 let Event::Received { turn: Some(turn), fresh, prompts, .. } = entry.event else { continue };
                 let Some(text) = fresh.last().cloned() else { continue };
+                let text = adds.iter().fold(text, bare);
                 if last.replace((turn, prompts, text.clone())) != Some((turn, prompts, text.clone())) {
                     all.push(RequestText { at: entry.at, agent: name.clone(), text });
                 }
             }
         }
         all.sort_by(|a, b| a.at.total_cmp(&b.at));
-        all
+        Ok(all)
     }
 
     /// Seconds from a model's first failure to the first request to another.

@@ -28,11 +28,11 @@ pub(super) async fn load(
         };
         let open = store.open_messages(&id)?.into_iter().map(|message| saved(message, true));
         let taken = store.typed_messages(&id, REMEMBERED)?.into_iter().map(|message| saved(message, false));
-        let hooked = store.hooked_messages(&id)?.into_iter().map(|message| saved(message, false));
+        let essential = store.essential_messages(&id)?.into_iter().map(|message| saved(message, false));
         Ok(SavedMessages {
             open: open.collect::<Result<_, _>>()?,
             taken: taken.collect::<Result<_, _>>()?,
-            hooked: hooked.collect::<Result<_, _>>()?,
+            essential: essential.collect::<Result<_, _>>()?,
             last_order: store.last_seq(&id)?,
             last_input: store.last_input(&id)?,
             last_prompt_write: store.last_prompt_write(&id)?,

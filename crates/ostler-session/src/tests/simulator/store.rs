@@ -1,6 +1,7 @@
 //! The record of a session, in memory.
 
 use ostler_core::message::{Ending, LastWrite, MISSED, Message, MessageState};
+use ostler_core::queue::Priority;
 use ostler_core::start_plan::StartupRoute;
 use ostler_core::{Proof, Wall};
 
@@ -191,10 +192,12 @@ impl Store {
         let last_order = self.messages.iter().map(|(message, _)| message.seq).max().unwrap_or(0);
         let mut open: Vec<SavedMessage> = self.messages.iter().filter(open).map(saved).collect();
         open.sort_by_key(|saved| saved.message.seq);
-        let hooked = |(message, _): &&(Message, Vec<u8>)| message.terms.way == StartupRoute::Hook;
+        let essential = |(message, _): &&(Message, Vec<u8>)| {
+            message.terms.way == StartupRoute::Hook || message.terms.priority == Priority::Startup
+        };
         SavedMessages {
             open,
-            hooked: self.messages.iter().filter(hooked).map(saved).collect(),
+            essential: self.messages.iter().filter(essential).map(saved).collect(),
             taken: self.messages.iter().filter(typed).rev().map(saved).collect(),
             last_order,
             last_input: highest(&|_| true).unwrap_or(0).max(last_order),
