@@ -23,6 +23,7 @@
 //! - [`pre_context`]: what an agent is told of those who tried before it.
 //! - [`reset_time`]: when a limit ends, from what an agent says about it.
 //! - [`stop_analysis`]: what it means that an agent stopped.
+//! - [`continuation`]: sends an agent on that stopped before its work is done.
 //! - [`environment`]: what a program under care inherits.
 //! - [`continuity`]: what is kept of a piece of work.
 //! - [`name`]: what sessions may be called.
@@ -30,6 +31,7 @@
 pub mod agent_status;
 pub mod beacon;
 pub mod breaker;
+pub mod continuation;
 pub mod continuity;
 pub mod delivery;
 pub mod detector;

@@ -55,6 +55,7 @@ pub use outcome::{GiveUp, Outcome};
 pub use phase::{Blocked, Inquiry, Phase, Stage, Then};
 pub use policy::{MAX_ITERATIONS, Policy};
 pub use record::{Attempt, Changes, HelperAnswer, HelperRecord, Status, Turn};
+pub use same_failure::plain_failure;
 pub use story::Step;
 
 pub use crate::stop::Stop;

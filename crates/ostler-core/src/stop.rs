@@ -104,6 +104,8 @@ pub enum Trigger {
     RetriesFailing,
     /// The process behind the terminal ended.
     PtyExit,
+    /// A person or the agent asks that it goes on.
+    ExplicitRequest,
 }
 
 impl Trigger {
@@ -114,6 +116,7 @@ impl Trigger {
             Self::DialogOpen => "dialog_open",
             Self::RetriesFailing => "retries_failing",
             Self::PtyExit => "pty_exit",
+            Self::ExplicitRequest => "explicit_request",
         }
     }
 }

@@ -2,30 +2,37 @@
 //!
 //! # Theory of operation
 //!
-//! Several things are known when an agent stops: what the detector says, whether the checks pass, whether the work
-//! tree changed, what the agent's last words come to, and how many prompts there were. They are asked in this order,
-//! the most reliable first, and the first that has an answer gives the conclusion: a dialog beats checks, checks
-//! beat words. What was decided by words alone is never certain, and below the threshold nothing is recommended.
+//! Several things are known when an agent stops: how (structured: a dialog, a limit, a failed turn, its end), whether the checks
+//! pass, what its last words come to, whether the work tree changed, and how many prompts there were. They are asked in this
+//! order, the most reliable first, and the first that has an answer gives the conclusion: a dialog beats checks, checks beat
+//! words. A question is for a person, also where checks fail: another prompt would only be answered with it again. What was
+//! decided by words alone is never certain. What to do follows from the conclusion by a table ([`Actions`]), and below the
+//! threshold that is nothing.
 
+mod actions;
 mod words;
 
 use serde::{Deserialize, Serialize};
 
+pub use actions::{Action, Actions};
 pub use words::{LastWords, last_words};
 
-use crate::State;
+use crate::Failure;
+use crate::stop::Stop;
 
 /// Below this confidence nothing is recommended, unless the settings say otherwise.
 pub const THRESHOLD: f32 = 0.7;
 
 /// What it means that an agent stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Conclusion {
     /// The task is done.
     TaskComplete,
     /// It waits for a person.
     WaitingInput,
+    /// It waits for something else: a limit to end, a provider to come back.
+    WaitingExternal,
     /// Something keeps it from going on.
     StuckOrError,
     /// There is more to do.
@@ -34,24 +41,6 @@ pub enum Conclusion {
     MaxIterations,
     /// Nobody can tell.
     Unknown,
-}
-
-/// What to do about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Recommendation {
-    /// Tell it to go on.
-    InjectPrompt,
-    /// Give it the next task.
-    AssignNextTask,
-    /// Tell a person.
-    NotifyOwner,
-    /// Let it try again, and tell it what failed.
-    RetryWithHints,
-    /// Leave it alone for a while.
-    PauseAgent,
-    /// Nothing.
-    NoAction,
 }
 
 /// What the checks said.
@@ -66,8 +55,8 @@ pub struct Checked {
 /// What is known when an agent stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observed {
-    /// What the detector says.
-    pub state: State,
+    /// How it stopped.
+    pub stop: Stop,
     /// What the checks said, if there are any and they were run.
     pub checks: Option<Checked>,
     /// Whether the work tree changed, if that can be told.
@@ -89,97 +78,95 @@ pub struct Analysis {
     pub confidence: f32,
     /// What speaks for it.
     pub evidence: Vec<String>,
-    /// What to do.
-    pub recommendation: Recommendation,
     /// Prompts so far.
     pub iterations: u32,
     /// Prompts that there may be.
     pub max_iterations: u32,
 }
 
-/// Says what it means that an agent stopped. Below the threshold, nothing is recommended.
-pub fn analyse(observed: &Observed, threshold: f32) -> Analysis {
-    let (conclusion, confidence, evidence, recommendation) = by_state(observed)
+/// Says what it means that an agent stopped.
+pub fn analyse(observed: &Observed) -> Analysis {
+    let (conclusion, confidence, evidence) = by_stop(observed)
         .or_else(|| by_checks(observed))
         .or_else(|| by_count(observed))
         .unwrap_or_else(|| by_words(observed));
-    Analysis {
-        conclusion,
-        confidence,
-        evidence,
-        recommendation: if confidence < threshold { Recommendation::NoAction } else { recommendation },
-        iterations: observed.iterations,
-        max_iterations: observed.max_iterations,
-    }
+    let Observed { iterations, max_iterations, .. } = *observed;
+    Analysis { conclusion, confidence, evidence, iterations, max_iterations }
 }
 
-type Found = (Conclusion, f32, Vec<String>, Recommendation);
+type Found = (Conclusion, f32, Vec<String>);
 
-fn found(conclusion: Conclusion, confidence: f32, evidence: &str, recommendation: Recommendation) -> Found {
-    (conclusion, confidence, vec![evidence.to_owned()], recommendation)
+fn found(conclusion: Conclusion, confidence: f32, evidence: impl Into<String>) -> Found {
+    (conclusion, confidence, vec![evidence.into()])
 }
 
-fn by_state(observed: &Observed) -> Option<Found> {
-    use {Conclusion as C, Recommendation as R};
-    let evidence = format!("state: {}", observed.state);
-    let (conclusion, confidence, recommendation) = match observed.state {
-        State::Starting | State::Working | State::Watching => (C::Unknown, 0.0, R::NoAction),
-        State::Blocked => (C::WaitingInput, 0.95, R::NotifyOwner),
-        State::Limited => (C::StuckOrError, 0.95, R::PauseAgent),
-        State::Error => (C::StuckOrError, 0.9, R::RetryWithHints),
-        State::Idle | State::Exited | State::Unknown => return None,
-    };
-    Some(found(conclusion, confidence, &evidence, recommendation))
+fn by_stop(observed: &Observed) -> Option<Found> {
+    use Conclusion as C;
+    Some(match observed.stop {
+        // What its words ask comes behind what the checks say.
+        Stop::Idle { .. } => return None,
+        Stop::Blocked { kind } => found(C::WaitingInput, 0.95, format!("a dialog: {}", kind.as_str())),
+        Stop::Limited { limit, .. } => {
+            found(C::WaitingExternal, 0.95, format!("a limit: {}", limit.as_str()))
+        }
+        Stop::TurnFailed { failure, by, .. } => {
+            let evidence = format!("the turn failed: {} ({})", failure.as_str(), by.source());
+            match failure {
+                Failure::RateLimit | Failure::Quota | Failure::Overloaded | Failure::Unavailable => {
+                    found(C::WaitingExternal, 0.95, evidence)
+                }
+                // Only a person can log in.
+                Failure::Auth => found(C::WaitingInput, 0.95, evidence),
+                Failure::Invalid | Failure::Other => found(C::StuckOrError, 0.9, evidence),
+            }
+        }
+        Stop::StatusError => found(C::StuckOrError, 0.9, "the program says that it failed"),
+        Stop::Exited { status: Some(status), .. } => {
+            found(C::StuckOrError, 0.9, format!("its process ended with status {status}"))
+        }
+        Stop::Exited { signal: Some(signal), .. } => {
+            found(C::StuckOrError, 0.95, format!("its process was ended by signal {signal}"))
+        }
+        Stop::Exited { .. } | Stop::Lost => found(C::StuckOrError, 0.9, "its process is gone"),
+        Stop::Ended => found(C::WaitingInput, 1.0, "a person or a program stopped it"),
+    })
 }
 
 fn by_checks(observed: &Observed) -> Option<Found> {
-    match observed.checks? {
-        Checked { passed: 0, failed: 0 } => None,
-        Checked { passed, failed: 0 } => Some(found(
-            Conclusion::TaskComplete,
-            0.95,
-            &format!("checks: {passed} passed"),
-            Recommendation::AssignNextTask,
-        )),
-        Checked { failed, .. } if observed.iterations < observed.max_iterations => Some(found(
-            Conclusion::Incomplete,
-            0.9,
-            &format!("checks: {failed} failed"),
-            Recommendation::RetryWithHints,
-        )),
+    let asks = observed.words == LastWords::Asks || observed.stop.asks();
+    match observed.checks.unwrap_or_default() {
+        Checked { passed: 1.., failed: 0 } if observed.checks.is_some() => {
+            let passed = observed.checks.unwrap_or_default().passed;
+            Some(found(Conclusion::TaskComplete, 0.95, format!("checks: {passed} passed")))
+        }
+        _ if asks => Some(found(Conclusion::WaitingInput, 0.85, "last words: a question")),
+        Checked { failed: 0, .. } => None,
+        Checked { failed, .. } if observed.iterations < observed.max_iterations => {
+            Some(found(Conclusion::Incomplete, 0.9, format!("checks: {failed} failed")))
+        }
         Checked { .. } => None,
     }
 }
 
 fn by_count(observed: &Observed) -> Option<Found> {
-    (observed.iterations >= observed.max_iterations).then(|| {
+    (observed.iterations >= observed.max_iterations && observed.words != LastWords::SaysDone).then(|| {
         let evidence = format!("{} of {} prompts were given", observed.iterations, observed.max_iterations);
-        found(Conclusion::MaxIterations, 1.0, &evidence, Recommendation::NotifyOwner)
+        found(Conclusion::MaxIterations, 1.0, evidence)
     })
 }
 
 fn by_words(observed: &Observed) -> Found {
-    use {Conclusion as C, Recommendation as R};
-    let ended = observed.state == State::Exited;
+    use Conclusion as C;
+    let failed = observed.checks.is_some_and(|checks| checks.failed > 0);
     let mut answer = match (observed.words, observed.changed) {
-        (LastWords::Asks, _) => found(C::WaitingInput, 0.8, "last words: a question", R::NotifyOwner),
-        (LastWords::SaysDone, Some(true)) => {
-            found(C::TaskComplete, 0.75, "last words: it is done", R::AssignNextTask)
-        }
-        (LastWords::SaysDone, None) => {
-            found(C::TaskComplete, 0.6, "last words: it is done", R::AssignNextTask)
-        }
-        (LastWords::SaysDone, Some(false)) => {
-            found(C::Unknown, 0.3, "last words: it is done", R::NotifyOwner)
-        }
-        (LastWords::WillContinue, _) => {
-            found(C::Incomplete, 0.75, "last words: what comes next", R::InjectPrompt)
-        }
-        (LastWords::Stuck, _) => {
-            found(C::StuckOrError, 0.75, "last words: something failed", R::RetryWithHints)
-        }
-        (LastWords::Other, _) if ended => found(C::StuckOrError, 0.5, "its program ended", R::NotifyOwner),
-        (LastWords::Other, _) => found(C::Unknown, 0.0, "nothing tells", R::NoAction),
+        _ if failed => found(C::MaxIterations, 1.0, "checks fail, and every prompt was given"),
+        (LastWords::Asks, _) => found(C::WaitingInput, 0.85, "last words: a question"),
+        (LastWords::SaysDone, Some(true)) => found(C::TaskComplete, 0.75, "last words: it is done"),
+        (LastWords::SaysDone, None) => found(C::TaskComplete, 0.6, "last words: it is done"),
+        (LastWords::SaysDone, Some(false)) => found(C::Unknown, 0.3, "last words: it is done"),
+        (LastWords::WillContinue, _) => found(C::Incomplete, 0.75, "last words: what comes next"),
+        (LastWords::Stuck, _) => found(C::StuckOrError, 0.75, "last words: something failed"),
+        (LastWords::Other, _) => found(C::Unknown, 0.0, "nothing tells"),
     };
     answer.2.extend(
         observed

@@ -231,7 +231,7 @@ impl StopWatch {
                 self.found.dialog = Some(self.stopped(Trigger::DialogOpen, stop, exit, now));
                 return self.found.dialog;
             }
-            Some((Trigger::TurnEnded | Trigger::RetriesFailing, _)) | None => {}
+            Some((Trigger::TurnEnded | Trigger::RetriesFailing | Trigger::ExplicitRequest, _)) | None => {}
         }
         self.found.dialog = None;
         self.found.ready |= is_ready;

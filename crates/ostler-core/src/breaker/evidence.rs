@@ -75,6 +75,14 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// The name, in reasons.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Quota => "quota",
+        }
+    }
+
     /// The limit that a verdict's kind means.
     pub fn of_kind(kind: Option<&str>) -> Self {
         if kind == Some(Failure::RateLimit.as_str()) { Self::Rate } else { Self::Quota }

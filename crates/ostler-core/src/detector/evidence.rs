@@ -142,7 +142,7 @@ pub enum Reporter {
 
 impl Reporter {
     /// Where it is from, in reasons.
-    pub(super) fn source(self) -> &'static str {
+    pub fn source(self) -> &'static str {
         match self {
             Self::Hook => "hook",
             Self::Transcript => "transcript",

@@ -3,11 +3,12 @@
 /// Whether the complaints are the same but for what differs from one run of a check to the next: times, numbers, addresses
 /// and paths.
 pub(super) fn is_same(one: &[String], other: &[String]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| print(one) == print(other))
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| plain_failure(one) == plain_failure(other))
 }
 
 /// What a complaint says without numbers and without the directories of files.
-fn print(complaint: &str) -> String {
+pub fn plain_failure(complaint: &str) -> String {
     let words = complaint.split_whitespace().map(|word| {
         // A file is known by its name, wherever a check has put it.
         let name = word.rsplit_once('/').map_or(word, |(_, name)| name);

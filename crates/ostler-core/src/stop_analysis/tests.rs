@@ -1,4 +1,7 @@
 use super::*;
+use crate::breaker::Limit;
+use crate::detector::Reporter;
+use crate::{Asking, Failure};
 use proptest::prelude::*;
 
 #[test]
@@ -50,7 +53,7 @@ fn the_prompt_itself_says_nothing() {
 
 fn observed() -> Observed {
     Observed {
-        state: State::Idle,
+        stop: Stop::Idle { asks: false },
         checks: None,
         changed: None,
         words: LastWords::Other,
@@ -61,44 +64,61 @@ fn observed() -> Observed {
 
 #[test]
 fn the_most_reliable_word_counts() {
-    use {Conclusion as C, LastWords as L, Recommendation as R};
+    use {Action as A, Conclusion as C, LastWords as L};
     let checks = |passed, failed| Some(Checked { passed, failed });
+    let failed = |failure| Stop::TurnFailed { by: Reporter::Hook, failure, until: None };
+    let exited = |status, signal| Stop::Exited { status, signal };
     let base = observed();
+    let stopped = |stop| Observed { stop, words: L::SaysDone, checks: checks(3, 0), ..base };
     let table = [
-        (Observed { checks: checks(3, 0), ..base }, C::TaskComplete, R::AssignNextTask),
-        (Observed { checks: checks(3, 0), words: L::Stuck, ..base }, C::TaskComplete, R::AssignNextTask),
-        (Observed { checks: checks(3, 0), iterations: 10, ..base }, C::TaskComplete, R::AssignNextTask),
-        (Observed { checks: checks(2, 1), words: L::SaysDone, ..base }, C::Incomplete, R::RetryWithHints),
-        (Observed { checks: checks(2, 1), iterations: 10, ..base }, C::MaxIterations, R::NotifyOwner),
-        (Observed { checks: checks(0, 0), words: L::Asks, ..base }, C::WaitingInput, R::NotifyOwner),
-        (Observed { state: State::Blocked, checks: checks(3, 0), ..base }, C::WaitingInput, R::NotifyOwner),
-        (Observed { state: State::Limited, words: L::SaysDone, ..base }, C::StuckOrError, R::PauseAgent),
-        (Observed { state: State::Error, ..base }, C::StuckOrError, R::RetryWithHints),
-        (Observed { state: State::Working, words: L::SaysDone, ..base }, C::Unknown, R::NoAction),
-        (Observed { words: L::Asks, ..base }, C::WaitingInput, R::NotifyOwner),
-        (Observed { words: L::WillContinue, ..base }, C::Incomplete, R::InjectPrompt),
-        (Observed { words: L::Stuck, ..base }, C::StuckOrError, R::RetryWithHints),
-        (Observed { words: L::SaysDone, changed: Some(true), ..base }, C::TaskComplete, R::AssignNextTask),
+        (Observed { checks: checks(3, 0), ..base }, C::TaskComplete, A::AssignNextTask),
+        (Observed { checks: checks(3, 0), words: L::Stuck, ..base }, C::TaskComplete, A::AssignNextTask),
+        (Observed { checks: checks(3, 0), words: L::Asks, ..base }, C::TaskComplete, A::AssignNextTask),
+        (Observed { checks: checks(3, 0), iterations: 10, ..base }, C::TaskComplete, A::AssignNextTask),
+        (Observed { checks: checks(2, 1), words: L::SaysDone, ..base }, C::Incomplete, A::InjectPrompt),
+        // Another prompt would be answered with the question again.
+        (Observed { checks: checks(2, 1), words: L::Asks, ..base }, C::WaitingInput, A::NotifyOwner),
+        (Observed { checks: checks(2, 1), iterations: 10, ..base }, C::MaxIterations, A::NotifyOwner),
+        (Observed { checks: checks(0, 0), words: L::Asks, ..base }, C::WaitingInput, A::NotifyOwner),
+        (Observed { stop: Stop::Idle { asks: true }, ..base }, C::WaitingInput, A::NotifyOwner),
+        (stopped(Stop::Blocked { kind: Asking::Permission }), C::WaitingInput, A::NotifyOwner),
+        (stopped(Stop::Limited { limit: Limit::Quota, until: None }), C::WaitingExternal, A::NoAction),
+        (stopped(failed(Failure::RateLimit)), C::WaitingExternal, A::NoAction),
+        (stopped(failed(Failure::Overloaded)), C::WaitingExternal, A::NoAction),
+        (stopped(failed(Failure::Auth)), C::WaitingInput, A::NotifyOwner),
+        (stopped(failed(Failure::Other)), C::StuckOrError, A::RetryWithHints),
+        (stopped(Stop::StatusError), C::StuckOrError, A::RetryWithHints),
+        (stopped(exited(Some(1), None)), C::StuckOrError, A::RetryWithHints),
+        (stopped(exited(None, Some(9))), C::StuckOrError, A::RetryWithHints),
+        (stopped(Stop::Ended), C::WaitingInput, A::NotifyOwner),
+        (Observed { words: L::Asks, ..base }, C::WaitingInput, A::NotifyOwner),
+        (Observed { words: L::WillContinue, ..base }, C::Incomplete, A::InjectPrompt),
+        (Observed { words: L::Stuck, ..base }, C::StuckOrError, A::RetryWithHints),
+        (Observed { words: L::SaysDone, changed: Some(true), ..base }, C::TaskComplete, A::AssignNextTask),
         // It may be so, but not surely enough to act on.
-        (Observed { words: L::SaysDone, ..base }, C::TaskComplete, R::NoAction),
-        (Observed { words: L::SaysDone, changed: Some(false), ..base }, C::Unknown, R::NoAction),
-        (Observed { state: State::Exited, ..base }, C::StuckOrError, R::NoAction),
-        (Observed { iterations: 10, words: L::SaysDone, ..base }, C::MaxIterations, R::NotifyOwner),
-        (base, C::Unknown, R::NoAction),
+        (Observed { words: L::SaysDone, ..base }, C::TaskComplete, A::NoAction),
+        (Observed { words: L::SaysDone, changed: Some(false), ..base }, C::Unknown, A::NoAction),
+        (Observed { iterations: 10, words: L::WillContinue, ..base }, C::MaxIterations, A::NotifyOwner),
+        (base, C::Unknown, A::NoAction),
     ];
-    for (observed, conclusion, recommendation) in table {
-        let analysis = analyse(&observed, THRESHOLD);
-        assert_eq!(
-            (analysis.conclusion, analysis.recommendation),
-            (conclusion, recommendation),
-            "{observed:?}"
-        );
+    for (observed, conclusion, action) in table {
+        let analysis = analyse(&observed);
+        let found = (analysis.conclusion, Actions::default().of(&analysis));
+        assert_eq!(found, (conclusion, action), "{observed:?}");
         assert!(!analysis.evidence.is_empty());
     }
-    let json = serde_json::to_value(analyse(&Observed { checks: checks(1, 0), ..base }, THRESHOLD)).unwrap();
+    let json = serde_json::to_value(analyse(&Observed { checks: checks(1, 0), ..base })).unwrap();
     assert_eq!(json["conclusion"], "TASK_COMPLETE");
-    assert_eq!(json["recommendation"], "assign_next_task");
     assert_eq!(json["evidence"], serde_json::json!(["checks: 1 passed"]));
+}
+
+#[test]
+fn what_is_done_can_be_chosen_but_never_against_the_threshold() {
+    let actions: Actions =
+        serde_json::from_str(r#"{"TASK_COMPLETE": "no_action", "UNKNOWN": "inject_prompt"}"#).unwrap();
+    let checks = Some(Checked { passed: 1, failed: 0 });
+    assert_eq!(actions.of(&analyse(&Observed { checks, ..observed() })), Action::NoAction);
+    assert_eq!(actions.of(&analyse(&observed())), Action::NoAction, "nobody is sure");
 }
 
 proptest! {
