@@ -50,7 +50,7 @@ use crate::{Failure, Now, Steady, Wall};
 /// How long an examination may take; then what is known counts.
 const EXAMINATION: Duration = Duration::from_mins(30);
 /// A limit is over a little later than is said, and not for all agents at the same moment.
-const JITTER: Duration = Duration::from_secs(60);
+const JITTER: Duration = Duration::from_mins(1);
 /// How long a limit lasts of which the end is not known: at first, and at most.
 const UNKNOWN_LIMIT: Duration = Duration::from_mins(5);
 const LONGEST_LIMIT: Duration = Duration::from_hours(1);
@@ -108,6 +108,8 @@ pub struct Examined {
     pub said: Option<String>,
     /// What is left to do, by the agent's own list.
     pub open: Vec<String>,
+    /// Other prompts wait for the agent: it has something to do anyway.
+    pub queued: bool,
 }
 
 /// What to do.
@@ -186,6 +188,16 @@ impl Continuation {
         })
     }
 
+    /// What the next process of the session has of it: the agent is carried on as before, and nothing is under way.
+    #[must_use]
+    pub fn in_next_process(mut self) -> Self {
+        if self.phase != Phase::Off {
+            self.phase = Phase::Watching;
+        }
+        self.due = None;
+        self
+    }
+
     /// When `Tick` is due.
     pub fn deadline(&self) -> Option<Steady> {
         self.due.filter(|_| !self.held)
@@ -213,10 +225,14 @@ impl Continuation {
                 Vec::new()
             }
             _ if self.terms.is_none() => Vec::new(),
-            Event::Prompted { ours: true } => {
-                self.prompted = Some(now.wall);
-                self.go(Phase::Watching, now)
-            }
+            Event::Prompted { ours: true } => match self.phase {
+                Phase::Prompting { .. } => {
+                    self.prompted = Some(now.wall);
+                    self.go(Phase::Watching, now)
+                }
+                // It stopped again before that was known.
+                _ => Vec::new(),
+            },
             Event::Prompted { ours: false } => {
                 let withdraw = self.withdrawn();
                 self.begin_afresh(now);
@@ -296,13 +312,21 @@ impl Continuation {
                 self.due = None;
                 withdraw
             }
-            // Someone is asked already, and something else waits for its time.
-            _ if matches!(self.phase, Phase::Waiting { .. }) && !is_end(stop) => Vec::new(),
+            // It is prompted anyway.
+            Stop::Idle { .. } | Stop::StatusError
+                if matches!(self.phase, Phase::Waiting { .. } | Phase::Prompting { .. }) =>
+            {
+                Vec::new()
+            }
             Stop::Idle { .. } | Stop::StatusError => self.examine(trigger, stop, now),
             Stop::TurnFailed { failure: Failure::Invalid | Failure::Other, .. } => {
                 self.examine(trigger, stop, now)
             }
-            _ => self.judge(trigger, stop, &Examined::default(), now),
+            _ => {
+                let mut actions = self.withdrawn();
+                actions.extend(self.judge(trigger, stop, &Examined::default(), now));
+                actions
+            }
         }
     }
 
@@ -322,6 +346,9 @@ impl Continuation {
 
     fn examined(&mut self, examined: &Examined, now: Now) -> Vec<Action> {
         let Phase::Examining { trigger, stop } = self.phase else { return Vec::new() };
+        if examined.queued {
+            return self.go(Phase::Watching, now);
+        }
         self.judge(trigger, stop, examined, now)
     }
 
@@ -446,7 +473,7 @@ impl Continuation {
     }
 
     fn not_delivered(&mut self, now: Now) -> Vec<Action> {
-        if !matches!(self.phase, Phase::Prompting { .. }) {
+        if !matches!(self.phase, Phase::Prompting { .. } | Phase::Watching) {
             return Vec::new();
         }
         self.call_owner(Vec::new(), "the agent did not take the prompt to go on".into(), now)

@@ -21,7 +21,7 @@ use crate::Failure;
 use crate::stop::Stop;
 
 /// Below this confidence nothing is recommended, unless the settings say otherwise.
-pub const THRESHOLD: f32 = 0.7;
+pub const THRESHOLD: f64 = 0.7;
 
 /// What it means that an agent stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ pub struct Analysis {
     /// What it means.
     pub conclusion: Conclusion,
     /// From 0, a guess, to 1, certain.
-    pub confidence: f32,
+    pub confidence: f64,
     /// What speaks for it.
     pub evidence: Vec<String>,
     /// Prompts so far.
@@ -94,9 +94,9 @@ pub fn analyse(observed: &Observed) -> Analysis {
     Analysis { conclusion, confidence, evidence, iterations, max_iterations }
 }
 
-type Found = (Conclusion, f32, Vec<String>);
+type Found = (Conclusion, f64, Vec<String>);
 
-fn found(conclusion: Conclusion, confidence: f32, evidence: impl Into<String>) -> Found {
+fn found(conclusion: Conclusion, confidence: f64, evidence: impl Into<String>) -> Found {
     (conclusion, confidence, vec![evidence.into()])
 }
 

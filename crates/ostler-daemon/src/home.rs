@@ -1,6 +1,8 @@
 //! Where ostler keeps its state.
 
 use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The directory of one ostler: one daemon, one record, its sessions.
@@ -135,6 +137,14 @@ impl Home {
     pub fn sessions(&self) -> PathBuf {
         self.state.join("sessions")
     }
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn put_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut open =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+    open.write_all(bytes)?;
+    open.sync_all()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! client; with nothing to do it sleeps.
 
 mod api;
+mod checks;
 pub mod choice;
 mod clock;
 mod code_search;

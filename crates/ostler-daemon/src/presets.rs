@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ostler_agents::{Layer, PresetError, Registry};
+use ostler_work::Exclude;
 
 use crate::Home;
 
@@ -153,6 +154,13 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::InvalidData => "cannot be read: it is not UTF-8 text".to_owned(),
         _ => format!("cannot be read: {error}"),
     }
+}
+
+/// What agents leave in a tree that is no work of theirs.
+pub(crate) fn exclude(home: &Home, cwd: &Path) -> Exclude {
+    let registry = load(home, cwd).registry;
+    let scratch = registry.agents().flat_map(|agent| agent.preset.run.scratch.clone());
+    Exclude::new(scratch.chain([".ostler".to_owned()]))
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub(crate) fn launcher(executable: &Path) -> Launcher {
     if beside.is_file() {
         Launcher { program: beside, args: Vec::new() }
     } else {
-        Launcher { program: executable.to_owned(), args: vec!["hold".into()] }
+        Launcher { program: executable.to_owned(), args: vec!["own-terminal".into()] }
     }
 }
 

@@ -8,7 +8,6 @@
 mod actor;
 mod batch;
 mod breakers;
-mod checks;
 mod committing;
 mod ended_agent;
 mod helper;

@@ -10,6 +10,7 @@ mod problems;
 mod provenance;
 mod services;
 
+use ostler_core::continuation;
 use ostler_core::stop_watch::{Findings, Patience};
 use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
@@ -19,7 +20,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
 
-pub(crate) use actor::{Actor, Origin, mailbox};
+pub(crate) use actor::{Actor, Origin, keep_environment, mailbox};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use handles::Handles;
 pub(crate) use info::{message as message_info, process as process_info};
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     ViewerGone { viewer: u64 },
     /// Somebody who listens to its stops wants an agent to be given up that only retries for so long.
     SetPatience(Patience),
+    /// Carry the agent on, ask that it goes on, or hold everything automatic.
+    CarryOn { event: Box<continuation::Event>, done: oneshot::Sender<SessionInfo> },
     /// End the session; the answer comes when its processes are gone.
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
     /// Hear what the agent's hook saw.

@@ -10,7 +10,7 @@ use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{NewSession, Session};
 
-use crate::session::store_problem;
+use crate::session::{keep_environment, store_problem};
 use crate::starter::{Asked, Inherited, Located, Starter};
 use crate::{clock, startup};
 
@@ -82,9 +82,19 @@ impl Starter {
         {
             return Err(Problem::new(ErrorKind::Usage, "OSTLER_HOME is not valid UTF-8"));
         }
+        let memory = match &request.carry_on {
+            Some(wanted) => {
+                let dir = sessions.join(&request.id);
+                if let Err(error) = keep_environment(&dir, &request.env) {
+                    tracing::warn!(%error, "checks will run in the daemon's environment");
+                }
+                ostler_session::begin_carried_on(wanted.clone(), clock::now())
+            }
+            None => None,
+        };
         let wanted = request.name.clone();
         let program = request.program.lossy();
-        let start = self.store.run(move |store| {
+        let recorded = self.store.run(move |store| {
             let mut session = session;
             let name = if let Some(name) = wanted {
                 name
@@ -96,9 +106,11 @@ impl Starter {
             };
             session.name = name.to_string();
             store.create_session(&session)?;
-            Ok(session)
+            if let Some(memory) = &memory {
+                store.session_remembers(&session.id, memory)?;
+            }
+            Ok(Session { memory, ..Session::new(session) })
         });
-        let start = start.await.map_err(|error| store_problem(&error))?;
-        Ok(Session::new(start))
+        recorded.await.map_err(|error| store_problem(&error))
     }
 }

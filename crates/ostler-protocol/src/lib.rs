@@ -23,7 +23,9 @@ pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;
 pub use problem::{Code, ErrorKind, Problem};
-pub use request::{Request, ResumeRequest, SendTerms, Since, StartRequest, StartupRequest, ViewRequest};
+pub use request::{
+    CarryOnRequest, Request, ResumeRequest, SendTerms, Since, StartRequest, StartupRequest, ViewRequest,
+};
 pub use response::{
     DaemonInfo, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, ProcessInfo, Response, RuleInfo,
     SessionInfo, SignalInfo, TerminalInfo,

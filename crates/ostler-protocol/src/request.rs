@@ -1,6 +1,7 @@
 //! What a client asks.
 
 use ostler_core::beacon::Subject;
+use ostler_core::continuation::Terms;
 use ostler_core::delivery::Mode;
 use ostler_core::queue::Priority;
 use ostler_core::{Proof, SessionName, State};
@@ -26,6 +27,13 @@ pub enum Request {
     Start(Box<StartRequest>),
     /// Gives a session that has ended another process.
     Resume(Box<ResumeRequest>),
+    /// Carries agents on that stop early, asks that they go on, or holds everything automatic.
+    CarryOn {
+        /// The session's name or id; all that run, if nothing is said.
+        name: Option<String>,
+        /// What is wanted.
+        wanted: Box<CarryOnRequest>,
+    },
     /// Lists sessions.
     List {
         /// Ended ones too.
@@ -173,6 +181,27 @@ pub enum Request {
     Shutdown,
 }
 
+/// What is wanted of an agent that may stop before its work is done.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "wanted", rename_all = "snake_case")]
+pub enum CarryOnRequest {
+    /// Carry it on from now, and look at once whether it should go on.
+    Begin {
+        /// What for, and how far.
+        terms: Terms,
+        /// The environment that checks run in.
+        env: Vec<(OsText, OsText)>,
+    },
+    /// Look whether it should go on.
+    Request,
+    /// Carry it on no more.
+    End,
+    /// Do nothing automatic.
+    Hold,
+    /// Do again what was held.
+    Release,
+}
+
 /// How a message is to be delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SendTerms {
@@ -238,6 +267,9 @@ pub struct StartRequest {
     /// The agent works without a person who approves.
     #[serde(default)]
     pub unattended: bool,
+    /// It is carried on when it stops early.
+    #[serde(default)]
+    pub carry_on: Option<Terms>,
 }
 
 /// Another process for a session that has ended: same name, queue and history.

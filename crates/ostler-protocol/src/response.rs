@@ -183,6 +183,9 @@ pub struct SessionInfo {
     /// The dialog on its screen is being answered, as the user's policy says.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answering: bool,
+    /// Where carrying on its agent stands, if it is carried on or held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carry_on: Option<ostler_core::continuation::Standing>,
     /// How it ended.
     pub exit: Option<ExitInfo>,
     /// Number of its present process: one more each time it was resumed.

@@ -98,8 +98,18 @@ impl ConversationSummary {
 
     /// Whether the agent ended its last turn with a question.
     pub fn asks(&self) -> bool {
+        self.meaning() == LastWords::Asks
+    }
+
+    /// What the agent's last words come to.
+    pub fn meaning(&self) -> LastWords {
         let prompts: Vec<&str> = self.prompts.iter().map(String::as_str).collect();
-        self.last_words().is_some_and(|answer| last_words(answer, &prompts) == LastWords::Asks)
+        self.last_words().map_or(LastWords::Other, |answer| last_words(answer, &prompts))
+    }
+
+    /// The oldest prompt that is remembered.
+    pub fn first_prompt(&self) -> Option<&str> {
+        self.prompts.first().map(String::as_str)
     }
 
     /// What the agent said last, the end of it where it is long, if that was after it was last given something.

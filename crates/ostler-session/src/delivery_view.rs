@@ -300,6 +300,9 @@ impl Session {
         if let Some(shut) = open.delivery.shut() {
             return Some(shut.as_str());
         }
+        if self.outbox.holds_back(open) && open.delivery.is_waiting() {
+            return Some("it is on hold; `ostler resume` lets it go on");
+        }
         if open.delivery.is_kept() {
             let queued = open.delivery.is_queued_by_agent();
             return Some(if queued {

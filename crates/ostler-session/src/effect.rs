@@ -81,6 +81,13 @@ pub enum Effect {
     },
     /// Nobody waits for the judge any more.
     CancelJudge,
+    /// Run these checks and look at the work tree; whoever asks number 0 only has the tree noted.
+    Examine {
+        /// Names the answer.
+        question: u64,
+        /// Lines for a shell.
+        checks: Vec<String>,
+    },
     /// Gather what the agent should know.
     GatherContext,
     /// What an agent has to know takes other ways.

@@ -5,9 +5,7 @@ use ostler_core::delivery::{HoldReason, Situation};
 use ostler_core::message::{MessageState, Terms};
 use ostler_core::queue::Priority;
 
-use crate::change::Change;
 use crate::event::Send;
-use crate::note::Note;
 use crate::outbox::Open;
 use crate::session::Session;
 
@@ -106,17 +104,7 @@ impl Session {
 
     /// A message got through: that it waits elsewhere need not be told any more.
     pub(crate) fn withdraw_notice(&mut self, id: &str) {
-        let Some(open) = self.outbox.find(&notice_id(id)) else { return };
-        if open.message.terms.sender != NOTICE || !open.delivery.is_waiting() {
-            return;
-        }
-        let (order, id) = (open.message.seq, open.message.id.clone());
-        if let Some(open) = self.outbox.open.get_mut(&order) {
-            open.message.state = MessageState::Failed;
-        }
-        self.outbox.done_with(order, self.now);
-        self.record(Change::Cancelled { id });
-        self.note(Note::Deliver);
+        self.withdraw_waiting(&notice_id(id), NOTICE);
     }
 }
 

@@ -4,10 +4,11 @@ use ostler_core::detector::ProcessSample;
 use ostler_core::lifecycle::Evidence;
 use ostler_core::message::{Message, Terms};
 use ostler_core::stop_watch::Patience;
-use ostler_core::{Fact, Proof, Wall, judge, typing};
+use ostler_core::{Fact, Proof, Wall, continuation, judge, typing};
 use ostler_screen::{SafeText, Size};
 use serde_json::Value;
 
+use crate::carrying_on::Examination;
 use crate::profile::AgentProfile;
 
 /// Names somebody who waits for an answer.
@@ -114,6 +115,8 @@ pub enum Event<'a> {
         /// The file, and the line to type instead.
         stored: Result<StoredBody, String>,
     },
+    /// What was asked about a stop is known.
+    Examined(Examination),
     /// The context that the agent wished for.
     ContextGathered(String),
     /// Somebody wants something.
@@ -197,6 +200,8 @@ pub enum Command {
     Inspect(Ticket),
     /// Somebody who listens to its stops wants it to be given up if it only retries for so long.
     SetPatience(Patience),
+    /// Begin or end to carry the agent on, ask that it goes on, or hold everything automatic.
+    CarryOn(continuation::Event),
     /// End the program.
     Stop {
         /// How long it may take by itself.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ostler_core::{Steady, detector};
+use ostler_core::{State, Steady, continuation, detector};
 
 use crate::effect::{Effect, Log};
 use crate::note::Note;
@@ -122,6 +122,9 @@ impl Session {
                 if bytes.contains(&b'\r') {
                     self.human.note_enter(now);
                     self.note_prompt();
+                    if self.described().0 != State::Blocked {
+                        self.note(Note::CarryOn(continuation::Event::Prompted { ours: false }));
+                    }
                 }
                 self.note(Note::Detect(detector::Event::Typed { enter: bytes.contains(&b'\r') }));
                 self.note(Note::Typing(actions));

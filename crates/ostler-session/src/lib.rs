@@ -31,6 +31,7 @@
 
 mod agent_process;
 mod agent_speech;
+mod carrying_on;
 mod change;
 mod conversation;
 mod delivering;
@@ -64,6 +65,7 @@ mod timers;
 mod writes;
 
 pub use agent_speech::WISH;
+pub use carrying_on::{CARRIES_ON, Examination, RUN};
 pub use change::Change;
 pub use conversation::ConversationSummary;
 pub use effect::{Answer, Effect, Escalation, HookContext, Lane, Log, MessageView, Request};
@@ -72,7 +74,7 @@ pub use event::{
     Abilities, Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody, TerminalStatus,
     Ticket, TranscriptBatch,
 };
-pub use memory::Carried;
+pub use memory::{Carried, begin_carried_on};
 pub use message_commands::{MAX_ID, with_request};
 pub use profile::{AgentProfile, DeliverySettings, Policies};
 pub use refusal::Refusal;

@@ -1,7 +1,8 @@
 //! What the record keeps of what an agent was doing, for the next daemon and for the session's next process.
 
+use ostler_core::continuation::{self, Continuation, Terms};
 use ostler_core::detector::Memory;
-use ostler_core::{Usage, Wall};
+use ostler_core::{Now, Steady, Usage, Wall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,6 +39,9 @@ pub(crate) struct Remembered {
     /// When the agent was last given what it has to know once more.
     #[serde(default)]
     context_given: Option<Wall>,
+    /// How far the agent is carried on.
+    #[serde(default)]
+    carrying_on: Continuation,
 }
 
 impl Remembered {
@@ -46,6 +50,7 @@ impl Remembered {
         detector: Memory,
         conversation: &Conversation,
         stops: &StopsMemory,
+        carrying_on: &Continuation,
     ) -> Self {
         let Conversation { id, begun, read, usage, summary, tells_replies, context_given, .. } = conversation;
         Self {
@@ -59,6 +64,7 @@ impl Remembered {
             conversation: id.clone(),
             begun: *begun,
             context_given: *context_given,
+            carrying_on: carrying_on.clone(),
         }
     }
 
@@ -66,14 +72,34 @@ impl Remembered {
         serde_json::from_str(text).ok()
     }
 
-    pub(crate) fn into_parts(self) -> (Wall, Option<Memory>, Conversation, StopsMemory) {
+    pub(crate) fn into_parts(self) -> (Wall, Option<Memory>, Conversation, StopsMemory, Continuation) {
         let Self { since, detector, transcript: read, summary, tells_replies, usage, stops, .. } = self;
         let (id, begun) = (self.conversation, self.begun);
         let context_given = self.context_given;
         let conversation =
             Conversation { id, begun, read, usage, summary, tells_replies, context_given, problem: None };
-        (since, detector, conversation, stops)
+        (since, detector, conversation, stops, self.carrying_on)
     }
+}
+
+/// What a session begins with whose agent is carried on.
+pub fn begin_carried_on(terms: Terms, now: Wall) -> Option<String> {
+    let mut carrying_on = Continuation::default();
+    let _ = carrying_on.handle(continuation::Event::Began(terms), Now { wall: now, steady: Steady(0) });
+    let first = Remembered {
+        since: now,
+        detector: None,
+        transcript: None,
+        summary: ConversationSummary::default(),
+        tells_replies: false,
+        usage: Usage::default(),
+        stops: StopsMemory::default(),
+        conversation: None,
+        begun: false,
+        context_given: None,
+        carrying_on,
+    };
+    serde_json::to_string(&first).ok()
 }
 
 /// What a session remembers when its process has ended and another one begins.
@@ -95,7 +121,8 @@ impl Carried {
     /// What the next process begins with: what was said and spent stays, what was seen does not. The transcript is read
     /// on only if the agent goes on with the conversation.
     pub fn into_memory(self, goes_on: bool, now: Wall) -> Option<String> {
-        let Remembered { transcript, summary, tells_replies, usage, conversation, .. } = self.memory;
+        let Remembered { transcript, summary, tells_replies, usage, conversation, carrying_on, .. } =
+            self.memory;
         let next = Remembered {
             since: now,
             detector: None,
@@ -107,6 +134,7 @@ impl Carried {
             conversation: conversation.filter(|_| goes_on),
             begun: goes_on,
             context_given: None,
+            carrying_on: carrying_on.in_next_process(),
         };
         serde_json::to_string(&next).ok()
     }

@@ -243,6 +243,7 @@ impl Session {
         open.message.failure = Some("it was dropped on request".into());
         let message = open.current();
         self.outbox.done_with(order, self.now);
+        self.carry_on_gave_up(&message.terms);
         self.notify_waiters(&message);
         self.on_dropped(&message, ticket);
     }

@@ -3,7 +3,7 @@
 use ostler_core::delivery::Witness;
 use ostler_core::message::Message;
 use ostler_core::typing::{self, Settled};
-use ostler_core::{State, delivery, detector, judge, lifecycle};
+use ostler_core::{State, continuation, delivery, detector, judge, lifecycle};
 
 use crate::effect::Effect;
 use crate::event::{HookReport, Send, TerminalStatus, Ticket};
@@ -41,6 +41,8 @@ pub(crate) enum Note {
     AgentText(String),
     /// To those who asked for the terminal's settings.
     Inspected(TerminalStatus),
+    /// To the continuation.
+    CarryOn(continuation::Event),
     /// The program's end is known, and what it left behind.
     Finish,
 }

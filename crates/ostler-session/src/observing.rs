@@ -170,7 +170,9 @@ impl Session {
     /// What the next daemon has to know.
     pub(crate) fn remembered(&self) -> Option<String> {
         let (detector, stops) = (self.observer.detector().memory(), self.stops.memory());
-        serde_json::to_string(&Remembered::new(self.since, detector, &self.conversation, &stops)).ok()
+        let carrying_on = &self.carrying_on.machine;
+        let memory = Remembered::new(self.since, detector, &self.conversation, &stops, carrying_on);
+        serde_json::to_string(&memory).ok()
     }
 
     fn follow_state(&mut self, state: State) {

@@ -10,6 +10,7 @@ use ostler_core::queue::{self, Waiting};
 use ostler_core::{Now, Proof, Steady, Wall};
 use ostler_screen::SafeText;
 
+use crate::carrying_on::{CARRIES_ON, RUN};
 use crate::event::Ticket;
 use crate::recent::Recent;
 use crate::startup_context::StartupContexts;
@@ -185,6 +186,8 @@ pub(crate) struct Outbox {
     pub(crate) composer_seen: bool,
     /// It was seen when the agent was ready, or may have been: some draw it for a moment before their dialogs.
     pub(crate) was_ready: bool,
+    /// The prompts of runs wait: a person holds everything automatic.
+    pub(crate) held_back: bool,
     /// The agent's hooks run, and one tells which prompt it takes.
     pub(crate) tells_prompts: bool,
     /// The terminal is being looked at, for this message.
@@ -234,11 +237,17 @@ impl Outbox {
         // What the agent is started with comes first; before that nobody knows whose turn it is.
         self.awaits_ack = self.ack_until().is_some_and(|until| now.steady < until);
         let given = self.has_given();
-        let due = |message: &Waiting| !given || message.mode != Mode::WhenIdle;
+        let may = |order: u64| !self.open.get(&order).is_some_and(|open| self.holds_back(open));
+        let due = |message: &Waiting| (!given || message.mode != Mode::WhenIdle) && may(message.order);
         let waiting: Vec<Waiting> = self.waiting(now.steady).filter(due).collect();
         self.chosen = now.steady;
         self.in_hand = queue::next(&waiting, situation, now.wall);
         self.in_hand
+    }
+
+    /// Whether a person holds it back: it is automatic.
+    pub(crate) fn holds_back(&self, open: &Open) -> bool {
+        self.held_back && [RUN, CARRIES_ON].contains(&open.message.terms.sender.as_str())
     }
 
     /// Messages that the agent has, and that no turn began with.

@@ -130,6 +130,7 @@ impl Session {
         if proof >= Proof::Submitted {
             self.withdraw_notice(&message.id);
             self.outbox.contexts.note_given(&message.id);
+            self.carry_on_prompted(&message.terms, true);
             self.note_prompt_taken(entered);
             if !message.terms.command {
                 self.note_turn_began();
@@ -164,6 +165,7 @@ impl Session {
         open.message.failure = Some(failure.clone());
         let message = open.current();
         self.outbox.done_with(order, self.now);
+        self.carry_on_gave_up(&message.terms);
         let change = Change::GivenUp { id: message.id.clone(), state, failure };
         self.record_then(change, vec![Then::Tell(Box::new(message))]);
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ostler_agents::Observer;
+use ostler_core::continuation::{self, Continuation};
 use ostler_core::judge::Judge;
 use ostler_core::lifecycle::{Lifecycle, Phase};
 use ostler_core::typing::Typing;
@@ -10,6 +11,7 @@ use ostler_core::{Now, Steady, Wall, detector, judge, lifecycle};
 use ostler_screen::Size;
 
 use crate::agent_process::AgentProcess;
+use crate::carrying_on::CarryingOn;
 use crate::change::Change;
 use crate::conversation::Conversation;
 use crate::dialogs::Dialogs;
@@ -50,6 +52,7 @@ pub struct Session {
     pub(crate) unread_rules: Option<Vec<Deferred>>,
     pub(crate) conversation: Conversation,
     pub(crate) stops: Stops,
+    pub(crate) carrying_on: CarryingOn,
     pub(crate) dialogs: Dialogs,
     pub(crate) judge: Judge,
     pub(crate) outbox: Outbox,
@@ -97,9 +100,9 @@ impl Session {
         } = saved;
         let profile = AgentProfile::default();
         let remembered = memory.as_deref().and_then(Remembered::read);
-        let (since, memory, conversation, stops) = match remembered.map(Remembered::into_parts) {
+        let (since, memory, conversation, stops, carrying_on) = match remembered.map(Remembered::into_parts) {
             Some(parts) => parts,
-            None => (created, None, Conversation::default(), StopsMemory::default()),
+            None => (created, None, Conversation::default(), StopsMemory::default(), Continuation::default()),
         };
         let AgentProfile { book, settings, expectations, .. } = &profile;
         let observer = Observer::new(book.clone(), *settings, *expectations, memory, now.steady);
@@ -119,6 +122,7 @@ impl Session {
             unread_rules: Some(Vec::new()),
             conversation,
             stops: Stops::new(&stops, zone, now),
+            carrying_on: CarryingOn::new(carrying_on),
             dialogs: Dialogs::default(),
             judge: Judge::new(judge::Settings::default()),
             outbox: Outbox::default(),
@@ -139,6 +143,7 @@ impl Session {
             #[cfg(test)]
             disabled: None,
         };
+        session.outbox.held_back = session.carrying_on.machine.is_held();
         session.load_messages(messages, recovered);
         session
     }
@@ -147,8 +152,16 @@ impl Session {
     pub fn handle(&mut self, event: Event<'_>, now: Now) {
         self.now = now;
         match event {
-            Event::Launched => self.note(Note::Life(lifecycle::Event::Launched)),
-            Event::Recovered => self.note(Note::Life(lifecycle::Event::Recovered)),
+            Event::Launched => {
+                self.note(Note::Life(lifecycle::Event::Launched));
+                if self.carrying_on.machine.is_on() {
+                    self.push(Effect::Examine { question: 0, checks: Vec::new() });
+                }
+            }
+            Event::Recovered => {
+                self.note(Note::Life(lifecycle::Event::Recovered));
+                self.note(Note::CarryOn(continuation::Event::Restarted));
+            }
             Event::SpoolHeard => self.on_spool_heard(),
             Event::Committed => {
                 for then in self.journal.committed() {
@@ -205,6 +218,7 @@ impl Session {
             }
             Event::BodyStored { order, stored } => self.on_body_stored(order, stored),
             Event::ContextGathered(text) => self.on_context(text),
+            Event::Examined(examination) => self.on_examined(examination),
             Event::Command(command) => self.on_command(command),
             Event::Tick => self.on_tick(),
         }
@@ -249,6 +263,7 @@ impl Session {
             Note::PromptTaken(by, text) => self.on_prompt_taken(by, text.as_deref()),
             Note::AgentText(text) => self.on_agent_text(&text),
             Note::Inspected(status) => self.on_inspected(status),
+            Note::CarryOn(event) => self.carry_on(event),
             Note::Finish => self.finish(),
         }
     }
@@ -354,6 +369,7 @@ impl Session {
             }
             Command::Inspect(ticket) => self.push(Effect::Answer(ticket, Answer::Terminal(None))),
             Command::SetPatience(patience) => self.set_patience(patience),
+            Command::CarryOn(event) => self.on_carry_on(event),
             Command::Stop { grace_ms } => self.on_stop(grace_ms),
             Command::Park => self.save_screen(),
         }

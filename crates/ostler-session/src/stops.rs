@@ -4,14 +4,14 @@ use jiff::tz::TimeZone;
 use ostler_core::reset_time::reset_time;
 use ostler_core::stop::Stopped;
 use ostler_core::stop_watch::{Event, Findings, Patience, PromptState, StopWatch};
-use ostler_core::{Now, State, Steady, Wall};
+use ostler_core::{Now, State, Steady, Wall, continuation};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Safeguard;
 use crate::change::Change;
 use crate::effect::Effect;
-use crate::note::Then;
+use crate::note::{Note, Then};
 use crate::session::Session;
 
 /// Watches for the end of what the agent was given last.
@@ -124,9 +124,11 @@ impl Session {
     fn watch_for_stop(&mut self, event: Event) {
         let stopped = self.stops.watch.handle(event, self.now);
         let found = *self.stops.found();
-        if std::mem::replace(&mut self.stops.told, found) == found {
+        let before = std::mem::replace(&mut self.stops.told, found);
+        if before == found {
             return;
         }
+        self.carry_on_found(&before, &found);
         match stopped {
             Some(stopped) => self.record_stop(&stopped),
             None => self.push_behind(Effect::StopsChanged),
@@ -140,5 +142,6 @@ impl Session {
             let change = Change::Observed { memory, event: "session.stopped", details };
             self.record_then(change, vec![Then::Do(Effect::StopsChanged)]);
         }
+        self.note(Note::CarryOn(continuation::Event::Stopped(*stopped)));
     }
 }

@@ -1,7 +1,7 @@
 //! When a session has to look again, and what it does then.
 
 use ostler_agents::Observer;
-use ostler_core::{Steady, judge, lifecycle};
+use ostler_core::{Steady, continuation, judge, lifecycle};
 
 use crate::note::Note;
 use crate::session::Session;
@@ -24,6 +24,7 @@ impl Session {
             self.answering_until(),
             self.judge.deadline(),
             self.stops.deadline(),
+            self.carrying_on_until(),
         ]
         .into_iter()
         .flatten()
@@ -45,6 +46,9 @@ impl Session {
         }
         if self.stops.deadline().is_some_and(|at| now >= at) {
             self.look_for_stop();
+        }
+        if self.carrying_on_until().is_some_and(|at| now >= at) {
+            self.note(Note::CarryOn(continuation::Event::Tick));
         }
         if self.life.leave_at.is_some_and(|at| now >= at) {
             // The holder had its time.

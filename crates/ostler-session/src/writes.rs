@@ -113,6 +113,9 @@ impl Session {
         if enter {
             self.conversation.summary.was_given();
             self.note_prompt();
+            if let Some(terms) = self.outbox.open.get(&order).map(|open| open.message.terms.clone()) {
+                self.carry_on_prompted(&terms, false);
+            }
         }
         let actions = self.typing.message(seq);
         self.note(Note::Typing(actions));

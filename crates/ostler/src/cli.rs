@@ -1,5 +1,6 @@
 //! The command line, as a contract.
 
+mod carry_on;
 mod messages;
 mod run;
 mod start;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use ostler_core::State;
 
+pub(crate) use carry_on::{Continue, Hold, Limits};
 pub(crate) use messages::{Ack, Messages, Send};
 pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs, Worktrees};
 pub(crate) use start::{Resume, Start, Wrap};
@@ -45,9 +47,13 @@ pub(crate) enum Command {
     /// Tell which providers can be used, or say that one can be again
     Providers(Providers),
     /// Start an agent, or any program, under care
-    Start(Start),
+    Start(Box<Start>),
     /// Run an ended session again: same name, messages and history, and the agent's last conversation
     Resume(Resume),
+    /// Carry an agent on that stops before its work is done: look now whether it should go on, and whenever it stops
+    Continue(Continue),
+    /// Do nothing automatic with an agent: no prompt to go on, no prompt of a run
+    Hold(Hold),
     /// List sessions
     #[command(visible_alias = "ls")]
     List(List),
@@ -117,7 +123,7 @@ pub(crate) enum Command {
     },
     /// Own the terminal of one session (started by the daemon)
     #[command(hide = true)]
-    Hold {
+    OwnTerminal {
         /// The session directory
         dir: PathBuf,
     },

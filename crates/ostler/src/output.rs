@@ -160,6 +160,9 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
             lines.push(("left over", format!("processes {} (ostler stop ends them)", pids.join(", "))));
         }
     }
+    if let Some(standing) = &session.carry_on {
+        lines.push(("carry-on", crate::commands::carry_on_line(standing)));
+    }
     lines.push(("id", session.id.clone()));
     lines.push(("files", session.dir.clone()));
     let lines: Vec<String> = lines.iter().map(|(name, value)| format!("{name:10} {value}")).collect();

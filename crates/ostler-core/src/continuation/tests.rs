@@ -169,7 +169,7 @@ fn a_limit_is_waited_for_and_the_agent_woken_once_behind_it() {
         assert_eq!(scene.prompts().len(), prompts);
         scene.tell(Event::Prompted { ours: true });
     }
-    assert!(scene.now.wall.since(BEGIN) >= Duration::from_secs(12 * 3_700));
+    assert!(scene.now.wall.since(BEGIN) >= Duration::from_mins(12 * 61));
     // A person has acted meanwhile.
     let mut scene = Scene::new(Terms::default());
     scene.stops(Stop::Limited { limit: Limit::Quota, until: Some(until) }).pass(60);

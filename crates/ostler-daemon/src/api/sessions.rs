@@ -1,11 +1,13 @@
 //! What clients ask about sessions.
 
 use ostler_core::State;
-use ostler_protocol::{Explanation, Problem, ResumeRequest, SessionInfo, StartRequest};
+use ostler_core::continuation::Event;
+use ostler_protocol::{CarryOnRequest, Explanation, Problem, ResumeRequest, SessionInfo, StartRequest};
 use ostler_store::StoreHandle;
 
 use super::metrics::deliveries_of;
-use crate::session::{Command, ended_info, process_info, store_problem};
+use crate::Home;
+use crate::session::{Command, ended_info, keep_environment, process_info, store_problem};
 use crate::sessions::{Found, Sessions};
 use crate::starter::Starter;
 
@@ -22,6 +24,47 @@ pub(crate) async fn resume(starter: &Starter, request: ResumeRequest) -> Result<
 /// Ends a session's whole process tree; returns when it is gone.
 pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
     crate::stop::stop(sessions, name, grace_ms).await
+}
+
+/// Carries an agent on, asks that it goes on, or holds everything automatic: of one session, or of all.
+pub(crate) async fn carry_on(
+    home: &Home,
+    sessions: &Sessions,
+    name: Option<&str>,
+    request: CarryOnRequest,
+) -> Result<Vec<SessionInfo>, Problem> {
+    let handles = match name {
+        Some(name) => match sessions.find(name).await? {
+            Found::Live(handle) => vec![handle],
+            Found::Ended(session) => return Err(super::messages::ended(&session.start.name)),
+        },
+        None => sessions.all(),
+    };
+    let mut found = Vec::new();
+    for handle in handles {
+        let events = match request.clone() {
+            CarryOnRequest::Begin { terms, env } => {
+                let dir = home.sessions().join(&handle.id);
+                if let Err(error) = keep_environment(&dir, &env) {
+                    tracing::warn!(%error, "checks will run in the daemon's environment");
+                }
+                vec![Event::Began(terms), Event::Requested]
+            }
+            CarryOnRequest::Request => vec![Event::Requested],
+            CarryOnRequest::End => vec![Event::Ended],
+            CarryOnRequest::Hold => vec![Event::Held(true)],
+            CarryOnRequest::Release => vec![Event::Held(false)],
+        };
+        for event in events {
+            let event = Box::new(event);
+            let told = handle.ask(|done| Command::CarryOn { event, done }).await;
+            if let Ok(info) = told {
+                found.retain(|known: &SessionInfo| known.id != info.id);
+                found.push(info);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Lists sessions, oldest first; with `all`, those that have ended too.

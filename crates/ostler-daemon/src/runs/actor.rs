@@ -20,8 +20,9 @@ use tokio::task::{JoinHandle, JoinSet};
 pub(super) use self::results::TaskResult;
 use super::batch::Place;
 use super::neighbours::Neighbour;
-use super::record::{RunRecord, exclude, forget_environment, look};
+use super::record::{RunRecord, forget_environment, look};
 use super::{Handle, Runs, committing, info};
+use crate::presets::exclude;
 use crate::session::SessionHandle;
 use crate::{clock, stop};
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use ostler_core::run::Outcome;
 use ostler_protocol::CommittedWork;
 
-use super::record::{RunRecord, exclude};
+use super::record::RunRecord;
 use crate::home::Home;
+use crate::presets::exclude;
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_mins(2);

@@ -16,8 +16,8 @@ use ostler_work::Keep;
 use ostler_work::sandbox::{CopyLimits, Sandbox, SandboxError, SandboxLimits};
 
 use super::breakers::ProviderBreakers;
-use super::record::exclude;
 use crate::home::Home;
+use crate::presets::exclude;
 use proposal::{Proposal, Proposed};
 
 /// What it takes to ask a helper.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ostler_core::pre_context::Kind;
@@ -17,8 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Owner;
 use super::helper::HelperPrompt;
+use crate::clock;
 use crate::home::Home;
-use crate::{clock, presets};
+use crate::home::put_private;
+use crate::presets::exclude;
 
 /// The record is not larger than this, in bytes of JSON: a store has its limits.
 const MAX_SIZE: usize = LARGEST / 2;
@@ -201,23 +201,9 @@ pub(super) fn short(id: &str) -> &str {
     id.get(id.len().saturating_sub(6)..).unwrap_or(id)
 }
 
-/// What agents leave in a tree that is no work of theirs.
-pub(super) fn exclude(home: &Home, cwd: &Path) -> Exclude {
-    let registry = presets::load(home, cwd).registry;
-    let scratch = registry.agents().flat_map(|agent| agent.preset.run.scratch.clone());
-    Exclude::new(scratch.chain([".ostler".to_owned()]))
-}
-
 fn put_environment(dir: &Path, env: &[(OsText, OsText)]) -> std::io::Result<()> {
     create_private(dir)?;
-    put(&dir.join("environment.json"), &serde_json::to_vec(env)?)
-}
-
-fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut open =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
-    open.write_all(bytes)?;
-    open.sync_all()
+    put_private(&dir.join("environment.json"), &serde_json::to_vec(env)?)
 }
 
 /// Looks at the tree, and keeps what was seen under this number.
@@ -251,7 +237,7 @@ pub(super) async fn look_again(
 
 async fn keep(home: &Home, id: &str, snapshot: Snapshot, number: u32) -> Option<u32> {
     let file = home.runs().join(id).join(format!("tree-{number}.json"));
-    let write = move || put(&file, &serde_json::to_vec(&snapshot)?);
+    let write = move || put_private(&file, &serde_json::to_vec(&snapshot)?);
     let written = tokio::task::spawn_blocking(write).await.map_err(std::io::Error::other).flatten();
     match written {
         Ok(()) => Some(number),

@@ -4,7 +4,10 @@ mod commands;
 mod commit;
 mod conversation;
 mod escalation;
+mod examining;
 mod perform;
+
+pub(crate) use examining::keep_environment;
 
 use std::collections::HashMap;
 use std::process::Child;

@@ -48,6 +48,7 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         claims: None,
         usage: None,
         answering: false,
+        carry_on: None,
         exit: None,
         process: session.process,
         conversation: None,
@@ -75,6 +76,7 @@ pub(super) fn of_running(record: &Session, session: &ostler_session::Session) ->
     info.claims = session.claims().and_then(|claims| serde_json::to_value(claims).ok());
     info.usage = Some(session.usage()).filter(|usage| *usage != ostler_core::Usage::default());
     info.answering = session.is_answering();
+    info.carry_on = session.carried_on();
     info.conversation = session.conversation_id().map(str::to_owned);
     if session.missing() > 0 {
         info.because.push(format!("{} bytes of output were lost", session.missing()));

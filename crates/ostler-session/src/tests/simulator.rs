@@ -7,6 +7,7 @@
 //! truly received.
 
 mod agent;
+mod carrying_on;
 mod contexts;
 mod holder;
 mod plan;
@@ -35,6 +36,15 @@ fn play(seed: u64, sabotage: Option<Sabotage>) -> Result<(), String> {
 
 /// Plays seeds on all cores until `enough` have failed, and returns the stories of those.
 fn play_all(seeds: std::ops::Range<u64>, sabotage: Option<Sabotage>, enough: usize) -> Vec<(u64, String)> {
+    play_on_all_cores(seeds, enough, |seed| play(seed, sabotage))
+}
+
+/// The same for any kind of day.
+fn play_on_all_cores(
+    seeds: std::ops::Range<u64>,
+    enough: usize,
+    play: impl Fn(u64) -> Result<(), String> + Sync,
+) -> Vec<(u64, String)> {
     let next = AtomicU64::new(seeds.start);
     let failed = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -46,7 +56,7 @@ fn play_all(seeds: std::ops::Range<u64>, sabotage: Option<Sabotage>, enough: usi
                     if seed >= seeds.end || failed.lock().unwrap().len() >= enough {
                         return;
                     }
-                    if let Err(story) = play(seed, sabotage) {
+                    if let Err(story) = play(seed) {
                         failed.lock().unwrap().push((seed, story));
                     }
                 }
@@ -63,6 +73,12 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
+/// The seeds to play: so many, if nobody asks for others.
+fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let first = number("OSTLER_SIM_FIRST").unwrap_or(1);
+    first..first + number("OSTLER_SIM_SEEDS").unwrap_or(usual)
+}
+
 /// `OSTLER_SIM_SEEDS` plays more of them, from `OSTLER_SIM_FIRST` on, until `OSTLER_SIM_FAILURES` have failed;
 /// `OSTLER_SIM_SEED` plays one and tells its story.
 #[test]
@@ -76,10 +92,8 @@ fn a_session_keeps_its_word_on_bad_days() {
         assert!(complaints.is_empty(), "seed {seed}");
         return;
     }
-    let first = number("OSTLER_SIM_FIRST").unwrap_or(1);
-    let seeds = number("OSTLER_SIM_SEEDS").unwrap_or(20_000);
     let enough = usize::try_from(number("OSTLER_SIM_FAILURES").unwrap_or(1)).unwrap();
-    let failed = play_all(first..first + seeds, None, enough);
+    let failed = play_all(seeds(20_000), None, enough);
     for (_, story) in failed.iter().skip(1) {
         println!("{}", story.lines().next().unwrap_or_default());
     }

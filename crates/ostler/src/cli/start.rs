@@ -8,7 +8,7 @@ use ostler_core::SessionName;
 use ostler_core::beacon::Subject;
 use ostler_screen::Size;
 
-use super::seconds;
+use super::{Limits, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct Start {
@@ -62,6 +62,11 @@ pub(crate) struct Start {
     /// Let the agent work without asking for permission, where it has a way to
     #[arg(long)]
     pub(crate) unattended: bool,
+    /// Tell it to go on when it stops before the work is done; ask `ostler continue --help` for more
+    #[arg(long, requires = "prompt")]
+    pub(crate) carry_on: bool,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
     /// Record the session as an asciicast in its directory, up to this many MiB
     #[arg(long, value_name = "MIB", num_args = 0..=1, default_missing_value = "64")]
     pub(crate) record: Option<u32>,
@@ -149,6 +154,8 @@ impl Wrap {
             topic: None,
             trust: false,
             unattended: false,
+            carry_on: false,
+            limits: Limits::default(),
             record: self.record,
             no_hooks: self.no_hooks,
             json: false,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use ostler_protocol::{Explanation, Request, Response};
 
+use super::carry_on;
 use crate::cli::Named;
 use crate::error::CommandError;
 use crate::{client, output};
@@ -50,6 +51,9 @@ fn text(explanation: &Explanation) -> String {
         let kind = rule.kind.as_deref().map(|kind| format!(" ({kind})")).unwrap_or_default();
         let general = if rule.general { ", for agents in general" } else { "" };
         let _ = writeln!(text, "  {:15} {}{kind}{general}", rule.rule, rule.state);
+    }
+    if let Some(standing) = &session.carry_on {
+        text.push_str(&carry_on::explanation(standing));
     }
     if !files.is_empty() {
         let _ = writeln!(text, "\nrules from {}", files.join(", "));

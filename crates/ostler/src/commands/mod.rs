@@ -2,6 +2,7 @@
 
 mod agents;
 mod attach;
+mod carry_on;
 mod completions;
 mod context;
 mod daemon;
@@ -30,6 +31,8 @@ mod wait;
 mod worktrees;
 mod wrap;
 
+pub(crate) use carry_on::line as carry_on_line;
+
 use std::process::ExitCode;
 
 use ostler_protocol::{Response, SessionInfo};
@@ -46,8 +49,10 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Runs { command } => run::runs(&command),
         Command::Worktrees { command } => worktrees::run(&command),
         Command::Providers(args) => providers::run(&args),
-        Command::Start(args) => start::run(args),
+        Command::Start(args) => start::run(*args),
         Command::Resume(args) => resume::run(&args),
+        Command::Continue(args) => carry_on::continue_on(&args),
+        Command::Hold(args) => carry_on::hold(&args),
         Command::List(args) => list::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Screen(args) => screen::run(&args),
@@ -72,7 +77,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         #[cfg(feature = "stand-in")]
         Command::Demo => demo::run(),
         Command::Completions { shell } => completions::run(shell),
-        Command::Hold { dir } => Ok(ostler_hold::main(&ostler_hold::SessionDir::new(dir))),
+        Command::OwnTerminal { dir } => Ok(ostler_hold::main(&ostler_hold::SessionDir::new(dir))),
         #[cfg(feature = "stand-in")]
         Command::StandIn(options) => Ok(ostler_testkit::stand_in::run(*options)),
     }

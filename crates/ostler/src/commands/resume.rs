@@ -4,14 +4,18 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ostler_core::State;
-use ostler_protocol::{OsText, Request, Response, ResumeRequest, SessionInfo};
+use ostler_protocol::{CarryOnRequest, OsText, Request, Response, ResumeRequest, SessionInfo};
 
-use super::{agents, start};
+use super::{agents, carry_on, start};
 use crate::cli::Resume;
 use crate::error::CommandError;
 use crate::{client, output};
 
 pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
+    if is_held(&args.name)? {
+        let released = carry_on::ask(Some(&args.name), CarryOnRequest::Release)?;
+        return carry_on::tell(&released, args.json);
+    }
     let mut request = ResumeRequest {
         id: String::new(),
         name: args.name.clone(),
@@ -42,6 +46,13 @@ pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
         return verdict.map_err(|error| error.hint(hint));
     }
     verdict
+}
+
+/// Whether the session runs, and is on hold.
+fn is_held(name: &str) -> Result<bool, CommandError> {
+    let session = super::session(client::call(&Request::Status { name: name.to_owned() })?)?;
+    let held = session.carry_on.as_ref().is_some_and(|standing| standing.held);
+    Ok(held && session.state != State::Exited)
 }
 
 /// Says what a person should know about the session that came back.

@@ -16,7 +16,7 @@ use ostler_protocol::{
 };
 use serde::Serialize;
 
-use super::messages;
+use super::{carry_on, messages};
 use crate::cli::Start;
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
@@ -139,6 +139,8 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
         (given, known) => given.or(known),
     };
     let prompt = args.prompt.take();
+    let carry_on = args.carry_on || args.limits.is_given();
+    let carry_on = carry_on.then(|| carry_on::terms(prompt.clone(), &args.limits));
     if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
         return Err(CommandError::new(Kind::Usage, "the prompt is empty")
             .hint("leave --prompt away to start the agent without one"));
@@ -166,6 +168,7 @@ fn request(args: &mut Start, cwd: &Path) -> Result<StartRequest, CommandError> {
         startup: StartupRequest { prompt, context, sender: sender(), beacon: !args.no_beacon, subject },
         trust: args.trust,
         unattended: args.unattended,
+        carry_on,
     })
 }
 

@@ -5,6 +5,7 @@
 mod agents;
 mod attach;
 mod basics;
+mod carry_on;
 mod context;
 mod delivery;
 mod delivery_misbehaviour;

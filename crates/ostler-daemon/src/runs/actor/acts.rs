@@ -9,12 +9,14 @@ use ostler_protocol::{MessageInfo, OsText, SendTerms, StartRequest, StartupReque
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::super::ended_agent;
 use super::super::helper::{self, Question};
 use super::super::last_words::last_words;
-use super::super::record::{environment, exclude, look, look_again, short};
+use super::super::record::{environment, look, look_again, short};
 use super::super::watch_agent::watch_agent;
-use super::super::{checks, ended_agent};
 use super::{GRACE_MS, RunActor, TaskResult, WatchedAgent};
+use crate::checks;
+use crate::presets::exclude;
 use crate::session::{Command as SessionCommand, SendCommand, SessionHandle};
 use crate::stop;
 
@@ -50,6 +52,7 @@ impl RunActor {
             startup: StartupRequest::default(),
             trust: request.trust,
             unattended: request.unattended,
+            carry_on: None,
         }
     }
 
@@ -134,7 +137,7 @@ impl RunActor {
         let command = SendCommand {
             id: self.record.message_id(act),
             body: text.into_bytes(),
-            terms: SendTerms { sender: "run".into(), ..SendTerms::default() },
+            terms: SendTerms { sender: ostler_session::RUN.into(), ..SendTerms::default() },
             wait: Proof::Submitted,
             queued,
             settled,

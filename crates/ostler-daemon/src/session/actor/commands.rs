@@ -99,6 +99,10 @@ impl Actor {
             Command::ViewerGone { viewer } => self.ask(Event::ViewerGone { viewer }).await,
             Command::Hook(report) => self.on_hook(*report).await,
             Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
+            Command::CarryOn { event, done } => {
+                self.ask(Event::CarryOn(*event)).await;
+                drop(done.send(self.info()));
+            }
             Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
             Command::Stop { grace_ms, done } => {
                 self.stoppers.push(done);

@@ -64,6 +64,7 @@ impl Actor {
             Effect::AwaitAgentEnd { pid } => self.await_agent_end(pid),
             Effect::AskJudge { question } => self.ask_judge(question),
             Effect::CancelJudge => self.question = None,
+            Effect::Examine { question, checks } => self.examine(question, checks),
             Effect::GatherContext => {
                 let (context, start) = (self.services.context.clone(), self.record.start.clone());
                 self.errands.spawn(async move {

@@ -1,10 +1,10 @@
 //! What happens on a bad day, drawn from a seed.
 
-use ostler_core::Proof;
 use ostler_core::delivery::Mode;
 use ostler_core::dialog::Policy;
 use ostler_core::message::Terms;
 use ostler_core::queue::Priority;
+use ostler_core::{Proof, continuation};
 
 use clap::ValueEnum as _;
 use ostler_testkit::stand_in::Damage;
@@ -13,6 +13,8 @@ use crate::event::Grants;
 
 /// What an empty composer suggests, and a bare Enter submits.
 pub(super) const GHOST: &str = "run-the-tests";
+/// The end of a day.
+pub(super) const DAY: u64 = 400_000;
 /// The longest stall of an agent.
 pub(super) const LONG: u64 = 12_000;
 
@@ -50,6 +52,14 @@ pub(super) struct Plan {
     pub(super) starts: Vec<(u64, &'static str)>,
     pub(super) policy: Policy,
     pub(super) grants: Grants,
+    /// From when on and how far the agent is carried on.
+    pub(super) carried_on: Option<(u64, continuation::Terms)>,
+    /// Its checks pass when they are run the so manieth time; never, if that is 0.
+    pub(super) passes: u32,
+    /// When it is held, and when that ends.
+    pub(super) holds: Vec<(u64, bool)>,
+    /// The end of the day, where nothing ends it sooner.
+    pub(super) day: u64,
 }
 
 /// How an agent's hooks behave.
@@ -95,6 +105,10 @@ impl Plan {
             starts: Vec::new(),
             policy: Policy::Ask,
             grants: Grants::default(),
+            carried_on: None,
+            passes: 0,
+            holds: Vec::new(),
+            day: DAY,
         }
     }
 
@@ -169,6 +183,10 @@ impl Plan {
             starts: Vec::new(),
             policy: if rng.u64(0..3) == 0 { Policy::Allow } else { Policy::Ask },
             grants: Grants { folder: rng.bool(), unattended: false },
+            carried_on: None,
+            passes: 0,
+            holds: Vec::new(),
+            day: DAY,
             sends,
         };
         // What a mark hides, nobody can see.

@@ -9,7 +9,7 @@ use ostler_testkit::stand_in::Record;
 
 use super::plan::GHOST;
 use super::world::{Promised, World};
-use crate::NOTICE;
+use crate::{CARRIES_ON, NOTICE};
 
 /// A person's keys wait for the Enter behind a text, but not for longer than this.
 const STANDS: u64 = 1_000;
@@ -40,8 +40,8 @@ pub(super) fn complaints(world: &World) -> Vec<String> {
         };
         // Where it was damaged, a person has entered it.
         let notice = |(message, body): &&(Message, Vec<u8>)| {
-            let text = text.trim_end();
-            message.terms.sender == NOTICE && (body == text.as_bytes() || came(body) == text)
+            let of_ostler = [NOTICE, CARRIES_ON].contains(&message.terms.sender.as_str());
+            of_ostler && is_what_came(world, text, &came(body), &String::from_utf8_lossy(body))
         };
         let notices = world.store.messages.iter().filter(notice).count();
         if !ours && !theirs && !damaged && notices == 0 {

@@ -12,7 +12,8 @@ use std::sync::{Arc, OnceLock};
 use ostler_agents::{Agent as Preset, Layer, Registry};
 use ostler_core::detector::{ProcessSample, Settings};
 use ostler_core::message::{Message, MessageState};
-use ostler_core::{Now, Proof, Steady, Wall, typing};
+use ostler_core::stop_analysis::Checked;
+use ostler_core::{Now, Proof, Steady, Wall, continuation, typing};
 use ostler_screen::SafeText;
 use ostler_testkit::stand_in::{PRESET, Record};
 
@@ -23,7 +24,7 @@ use super::store::Store;
 use crate::effect::Lane;
 use crate::event::{Abilities, Command, Event, StoredBody, TerminalStatus, Ticket};
 use crate::profile::{AgentProfile, Policies};
-use crate::{Change, Safeguard, Session};
+use crate::{Change, Examination, Safeguard, Session};
 
 /// The size of the terminal.
 const SIZE: (u16, u16) = (64, 22);
@@ -31,8 +32,6 @@ const SIZE: (u16, u16) = (64, 22);
 pub(super) const NOON: u64 = 1_800_000_000_000;
 /// The bad part of the day; after it everything heals.
 const BAD: u64 = 25_000;
-/// The end of the day.
-const DAY: u64 = 400_000;
 /// A dialog that the session has had on its screen for this long is one that it knows.
 const KNOWN: u64 = 400;
 /// A state that is wrong for no longer than this is late, not wrong.
@@ -56,6 +55,7 @@ pub(super) enum Sabotage {
 enum Happening {
     Agent,
     Send(usize),
+    CarryOn(continuation::Event),
     Keys(usize),
     /// The person looks whether there is a dialog to answer.
     Person,
@@ -96,6 +96,7 @@ enum Arrival {
     KeyDriven,
     BodyStored(u64),
     Context,
+    Examined(u64),
 }
 
 /// What somebody was told of a message.
@@ -169,6 +170,10 @@ pub(super) struct World {
     pub(super) writes: Vec<(u64, String)>,
     /// When what people typed reached the terminal.
     pub(super) keys_typed: Vec<(u64, String)>,
+    /// How often the checks were run.
+    examined: u32,
+    /// When the session was told to do nothing automatic, and when to go on.
+    pub(super) held: Vec<(u64, bool)>,
 }
 
 /// How its permission dialogs are answered.
@@ -262,6 +267,8 @@ impl World {
             printed: Vec::new(),
             writes: Vec::new(),
             keys_typed: Vec::new(),
+            examined: 0,
+            held: Vec::new(),
             plan,
         };
         world.begin();
@@ -280,6 +287,13 @@ impl World {
         }
         for (at, by) in self.plan.clock_jumps.clone() {
             self.schedule(at, Happening::Jump(by));
+        }
+        if let Some((at, terms)) = self.plan.carried_on.clone() {
+            self.schedule(at, Happening::CarryOn(continuation::Event::Began(terms)));
+            self.schedule(at + 1, Happening::CarryOn(continuation::Event::Requested));
+        }
+        for (at, held) in self.plan.holds.clone() {
+            self.schedule(at, Happening::CarryOn(continuation::Event::Held(held)));
         }
         for (at, source) in self.plan.starts.clone() {
             self.schedule(at, Happening::Hook { event: "Start", text: source.into() });
@@ -312,11 +326,15 @@ impl World {
         self.soon(within, Happening::Arrive(arrival));
     }
 
+    pub(super) fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
     /// Plays the day until every message has come to an end, or it is over.
     pub(super) fn run(&mut self) {
         let mut same = 0;
         while let Some(Reverse((at, _, number))) = self.queue.pop() {
-            if at > DAY || (self.healed && self.is_settled()) {
+            if at > self.plan.day || (self.healed && self.is_settled()) {
                 break;
             }
             // Time stands still where a session asks again and again for a moment that has passed.
@@ -330,6 +348,10 @@ impl World {
     }
 
     fn is_settled(&self) -> bool {
+        if self.plan.carried_on.is_some() {
+            // Who waits for a limit, or for its next prompt, does so all day.
+            return self.store.ending.is_some();
+        }
         let known = |sent: &Sent| {
             self.store.message(&sent.id).is_some_and(|(message, _)| message.state != MessageState::Queued)
         };
@@ -378,6 +400,20 @@ impl World {
                 self.hand(Event::Command(Command::Keys(keys.into_bytes())));
                 if let Some((next, _)) = self.plan.keys.get(at + 1) {
                     self.schedule(self.now + next - then, Happening::Keys(at + 1));
+                }
+            }
+            Happening::CarryOn(event) => {
+                if self.session.as_ref().is_none_or(|session| !session.listens()) {
+                    return self.schedule(self.now + 300, Happening::CarryOn(event));
+                }
+                self.narrate(format!("{event:?}"));
+                self.hand(Event::Command(Command::CarryOn(event.clone())));
+                if self.session.is_none() {
+                    // A client whose daemon dies asks again.
+                    return self.schedule(self.now + 300, Happening::CarryOn(event));
+                }
+                if let continuation::Event::Held(held) = event {
+                    self.held.push((self.now, held));
                 }
             }
             Happening::Person => self.person(),
@@ -438,6 +474,15 @@ impl World {
                 let line = SafeText::new("Read the file and do what it says.");
                 let stored = Ok(StoredBody { path: "/messages/m.md".into(), line });
                 self.hand(Event::BodyStored { order, stored });
+            }
+            Arrival::Examined(question) => {
+                self.examined += 1;
+                let passed = u32::from(self.plan.passes > 0 && self.examined >= self.plan.passes);
+                let checks = Some(Checked { passed, failed: 1 - passed });
+                // The same complaint again and again would soon be no progress.
+                let failures = vec!["x".repeat(self.examined as usize); 1 - passed as usize];
+                let changed = Some(self.rng.bool());
+                self.hand(Event::Examined(Examination { question, checks, failures, changed }));
             }
             Arrival::Context => self.hand(Event::ContextGathered("Nothing is known.".into())),
         }

@@ -165,6 +165,7 @@ impl World {
                 }
             }
             Effect::LoadRules => self.arrive(30, Arrival::Rules),
+            Effect::Examine { question, .. } => self.arrive(3_000, Arrival::Examined(question)),
             Effect::Sample => self.arrive(10, Arrival::Sampled),
             Effect::FindAgent { .. } => self.arrive(10, Arrival::AgentFound),
             Effect::FindKeyDriven { .. } => self.arrive(5, Arrival::KeyDriven),

@@ -4,6 +4,7 @@ use ostler_core::Proof;
 use ostler_core::dialog::Policy;
 use ostler_core::message::Message;
 
+use super::super::plan::DAY;
 use super::{Happening, LONG, Promised, Sent, World};
 use crate::Session;
 use crate::effect::Answer;
@@ -46,7 +47,9 @@ impl World {
 
     /// A person sees to dialogs that nobody else answers, and in the end to drafts.
     pub(super) fn person(&mut self) {
-        self.schedule(self.now + 500, Happening::Person);
+        // Late in the day only now and then.
+        let pause = if self.now < DAY { 500 } else { 30_000 };
+        self.schedule(self.now + pause, Happening::Person);
         if self.session.as_ref().is_none_or(|session| !session.listens()) {
             return;
         }
@@ -71,7 +74,8 @@ impl World {
         }
         let last_keys = self.plan.keys.last().map_or(0, |(at, _)| *at);
         let idle = !self.agent.is_working() && self.agent.dialog().is_none();
-        if self.healed && idle && self.now > last_keys + 12_000 && self.now % 20_000 < 500 {
+        let early = (last_keys + 12_000..DAY).contains(&self.now);
+        if self.healed && idle && early && self.now % 20_000 < 500 {
             // Whatever is left in the composer is taken out, as a person would who comes back to it.
             self.narrate("a person clears the composer");
             self.hand(Event::Command(Command::Keys(b"\x15".to_vec())));

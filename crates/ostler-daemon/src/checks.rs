@@ -1,4 +1,4 @@
-//! The checks of a run.
+//! Checks: commands that pass when work is done.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,7 @@ const NOT_FOUND: End = End::Exited(127);
 
 /// Runs the checks one after the other, within `limit` together; the first that fails is not the last, so that all
 /// complaints are known.
-pub(super) async fn run(
+pub(crate) async fn run(
     checks: &[RunCheck],
     attempt: u32,
     cwd: &Path,
