@@ -13,6 +13,7 @@
 //! tmux and into a [`bare`] terminal ([`race`]).
 
 pub mod bare;
+pub mod carry_on;
 pub mod context;
 pub mod job;
 pub mod kept;

@@ -1,5 +1,8 @@
 //! Carrying on an agent that stops early: what the continuation hears, and what is done for it.
 
+use std::time::Duration;
+
+use ostler_core::Steady;
 use ostler_core::continuation::{Action, Continuation, Event, Examined, Standing};
 use ostler_core::message::{MessageState, Terms};
 use ostler_core::queue::Priority;
@@ -18,6 +21,10 @@ use crate::session::Session;
 pub const CARRIES_ON: &str = "carry-on";
 /// Who gives an agent the prompts of a run.
 pub const RUN: &str = "run";
+/// How long an agent's last words are waited for.
+const WORDS: Duration = Duration::from_secs(3);
+/// And how long for more of them.
+const MORE_WORDS: Duration = Duration::from_millis(300);
 /// How long an agent that is paused may take to end by itself.
 const GRACE_MS: u32 = 5_000;
 
@@ -40,11 +47,13 @@ pub(crate) struct CarryingOn {
     pub(crate) machine: Continuation,
     /// Counts what was asked.
     question: u64,
+    /// What was found out about a stop, while the agent's last words are still on their way, and until when that lasts.
+    awaits_words: Option<(Examination, Steady)>,
 }
 
 impl CarryingOn {
     pub(crate) fn new(machine: Continuation) -> Self {
-        Self { machine, question: 0 }
+        Self { machine, question: 0, awaits_words: None }
     }
 }
 
@@ -59,8 +68,27 @@ impl Session {
     }
 
     /// When the continuation wants to look again; what has ended is not carried on.
-    pub(crate) fn carrying_on_until(&self) -> Option<ostler_core::Steady> {
-        self.carrying_on.machine.deadline().filter(|_| !self.life.is_ending())
+    pub(crate) fn carrying_on_until(&self) -> Option<Steady> {
+        let words = self.carrying_on.awaits_words.as_ref().map(|(_, until)| *until);
+        let due = self.carrying_on.machine.deadline().into_iter().chain(words).min();
+        due.filter(|_| !self.life.is_ending())
+    }
+
+    /// The agent said something: these may be its last words, and more may follow in a moment.
+    pub(crate) fn heard_words(&mut self) {
+        if let Some((_, until)) = &mut self.carrying_on.awaits_words {
+            *until = (*until).min(self.now.steady.plus(MORE_WORDS));
+        }
+    }
+
+    /// The agent's last words have had their time.
+    pub(crate) fn look_for_words(&mut self) {
+        let due = |(_, until): &(Examination, Steady)| self.now.steady >= *until;
+        if self.carrying_on.awaits_words.as_ref().is_some_and(due)
+            && let Some((examination, _)) = self.carrying_on.awaits_words.take()
+        {
+            self.conclude(examination);
+        }
     }
 
     /// What the user asks of the continuation.
@@ -109,10 +137,17 @@ impl Session {
 
     /// What was asked about a stop is known.
     pub(crate) fn on_examined(&mut self, examination: Examination) {
-        let Examination { question, checks, failures, changed } = examination;
-        if question == 0 || question != self.carrying_on.question {
-            return;
+        if examination.question != 0 && examination.question == self.carrying_on.question {
+            // Transcripts are written a moment later than screens.
+            let known = self.conversation.summary.last_words().is_some();
+            let wait = if known { Duration::ZERO } else { WORDS };
+            self.carrying_on.awaits_words = Some((examination, self.now.steady.plus(wait)));
+            self.look_for_words();
         }
+    }
+
+    fn conclude(&mut self, examination: Examination) {
+        let Examination { checks, failures, changed, .. } = examination;
         let summary = &self.conversation.summary;
         let said = summary.last_words().map(str::to_owned);
         let words = summary.meaning();

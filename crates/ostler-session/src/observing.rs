@@ -279,6 +279,7 @@ impl Session {
         match fact {
             Fact::PromptSubmitted { text } => self.note(Note::PromptTaken(by, text)),
             Fact::Said { text } => {
+                self.heard_words();
                 self.note(Note::AgentText(text));
                 // A message may have waited for a confirmation.
                 self.note(Note::Deliver);

@@ -48,6 +48,7 @@ impl Session {
             self.look_for_stop();
         }
         if self.carrying_on_until().is_some_and(|at| now >= at) {
+            self.look_for_words();
             self.note(Note::CarryOn(continuation::Event::Tick));
         }
         if self.life.leave_at.is_some_and(|at| now >= at) {

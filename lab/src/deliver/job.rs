@@ -28,6 +28,8 @@ pub enum Part {
     Starts,
     /// Commands that the agent does not know, each before a message.
     Refused,
+    /// Agents that stop before their work is done.
+    CarryOn,
     /// Agents that are killed, and resumed with their conversation.
     Resume,
     /// Messages whose daemon is killed at any moment.
@@ -50,7 +52,7 @@ impl Part {
     ];
 
     /// Every part.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -59,6 +61,7 @@ impl Part {
         Self::Context,
         Self::Starts,
         Self::Refused,
+        Self::CarryOn,
         Self::Resume,
         Self::Kills,
         Self::Race,
@@ -75,6 +78,7 @@ impl Part {
             Self::Context => "context",
             Self::Starts => "starts",
             Self::Refused => "refused",
+            Self::CarryOn => "carry-on",
             Self::Resume => "resume",
             Self::Kills => "kills",
             Self::Race => "race",
@@ -137,6 +141,7 @@ impl Job {
             Part::Starts => self.agent.starts.len() * 20,
             Part::Busy | Part::Dialog | Part::Ack | Part::Context | Part::Resume | Part::Race => rounds * 20,
             Part::Refused => rounds * 10,
+            Part::CarryOn => rounds * 40,
         }
     }
 }

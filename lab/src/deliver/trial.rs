@@ -11,7 +11,7 @@ use super::message::{self, Message};
 use super::session::{await_heard, await_rest, send, send_with_request, start};
 use super::tally::{Manners, Said, Sent, Tally, fates, tally};
 use super::timing::{to_idle, turn_end, unfolded};
-use super::{context, kills, race, refused, resume, starts};
+use super::{carry_on, context, kills, race, refused, resume, starts};
 use crate::agent::{Agent, Dialog, Places};
 use crate::driver::{Driver, home};
 use crate::stage::{CWD, HOME, OUT, prepare_home, prepare_project};
@@ -65,6 +65,7 @@ pub fn play(spec: &Path) -> Result<()> {
         Part::Starts => context::tokens(&job.effort, job.agent.starts.len() * 2),
         _ => settings.watch,
     };
+    settings.recitals.extend(carry_on::recitals());
     let server = ModelServer::start(0, settings, Some(&out.join("model.jsonl")))?;
     let install = format!("/opt/agents/{}", job.name);
     let places = Places {
@@ -104,6 +105,7 @@ pub fn play(spec: &Path) -> Result<()> {
         Part::Starts => starts::run(&mut driver, &job, &places, &mut more)
             .map(|starts::Played { sent, turns }| (trial.sent, trial.turns) = (sent, turns)),
         Part::Refused => refused::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
+        Part::CarryOn => carry_on::run(&mut driver, &job, &stage, &mut more),
         Part::Resume => resume::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
         Part::Kills => kills::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
         Part::Race => race::run(&mut driver, &job, &stage, &mut outcome).map(|sent| trial.sent = sent),
