@@ -18,6 +18,8 @@
 //! ever longer where that is not known. Then the agent is prompted once; if it is still limited, it stops again and is waited
 //! for again.
 //!
+//! A process that crashed is run again, three times an hour at most, and told to go on; one that a person stopped is left alone.
+//!
 //! A person's prompt is a new piece of work: everything is counted afresh.
 //!
 //! # Clocks
@@ -56,6 +58,10 @@ const UNKNOWN_LIMIT: Duration = Duration::from_mins(5);
 const LONGEST_LIMIT: Duration = Duration::from_hours(1);
 /// No moment of the wall clock is waited for longer without a look at it.
 const GLANCE: Duration = Duration::from_mins(10);
+/// Resumed processes are counted over so long.
+const RESUMES: Duration = Duration::from_hours(1);
+/// How long after a crash the process is run again; five times as long after the next one.
+const FIRST_RESUME: Duration = Duration::from_secs(3);
 /// The longest pause, as a multiple of the usual one.
 const LONGEST_PAUSE: u32 = 16;
 /// A prompt of ours that is not in the agent after so long is lost: it could not be recorded.
@@ -159,6 +165,9 @@ pub struct Continuation {
     progress: progress::Progress,
     warned: bool,
     decision: Option<Decision>,
+    /// When its process is run again, and when that was decided of late.
+    resumes: Option<Wall>,
+    resumed: Vec<Wall>,
     #[serde(skip)]
     due: Option<Steady>,
 }
@@ -182,16 +191,32 @@ impl Continuation {
         Some(Standing {
             phase: self.phase.clone(),
             held: self.held,
+            resumes: self.resumes,
             turns: self.turns,
             max_turns: self.terms.as_ref().map_or(0, Terms::turns),
             decision: self.decision.clone(),
         })
     }
 
-    /// What the next process of the session has of it: the agent is carried on as before, and nothing is under way.
+    /// When the process that has ended is to be run again, if it is.
+    pub fn resumes_at(&self) -> Option<Wall> {
+        self.resumes
+    }
+
+    /// Its process is not run again after all.
+    pub fn stay_ended(&mut self) {
+        self.resumes = None;
+    }
+
+    /// What the next process of the session has of it: the agent is carried on as before, and nothing is under way. One
+    /// that came back by itself is told to go on.
     #[must_use]
-    pub fn in_next_process(mut self) -> Self {
-        if self.phase != Phase::Off {
+    pub fn in_next_process(mut self, now: Wall) -> Self {
+        let comes_back = self.resumes.take().is_some();
+        if comes_back {
+            let why = "its process ended, and was run again".to_owned();
+            self.phase = Phase::Waiting { until: now, why, failures: Vec::new() };
+        } else if self.phase != Phase::Off {
             self.phase = Phase::Watching;
         }
         self.due = None;
@@ -376,7 +401,12 @@ impl Continuation {
         if trigger == Trigger::ExplicitRequest && analysis.conclusion == Conclusion::Unknown {
             decided = Decided::InjectPrompt;
         }
-        if is_end(stop) && decided != Decided::NoAction {
+        if is_end(stop) {
+            if let Some(at) = self.may_resume(stop, &terms, now) {
+                self.resumes = Some(at);
+                self.phase = Phase::Watching;
+                return vec![self.decide(trigger, &analysis, Decided::ResumeAgent, Some(at))];
+            }
             decided = Decided::NotifyOwner;
         }
         match decided {
@@ -399,12 +429,24 @@ impl Continuation {
                 actions
             }
             // Below the threshold, too, a person is told: nobody sleeps on it.
-            Decided::NotifyOwner | Decided::NoAction => {
+            Decided::NotifyOwner | Decided::NoAction | Decided::ResumeAgent => {
                 let why = analysis.evidence.join("; ");
                 let action = self.decide(trigger, &analysis, decided, None);
                 self.call_owner(vec![action], why, now)
             }
         }
+    }
+
+    /// When a process that crashed is run again, if it may be.
+    fn may_resume(&mut self, stop: Stop, terms: &Terms, now: Now) -> Option<Wall> {
+        let crashed = matches!(stop, Stop::Lost | Stop::Exited { status: Some(1..) | None, .. });
+        self.resumed.retain(|at| now.wall.since(*at) < RESUMES);
+        let often = u32::try_from(self.resumed.len()).unwrap_or(u32::MAX);
+        if !crashed || self.held || often >= terms.resumes_per_hour {
+            return None;
+        }
+        self.resumed.push(now.wall);
+        Some(now.wall.plus(FIRST_RESUME.saturating_mul(5u32.saturating_pow(often))))
     }
 
     /// Gives the agent another prompt, unless a brake says no.

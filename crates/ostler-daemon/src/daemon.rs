@@ -19,7 +19,9 @@ use crate::hook_reports::replay_spool;
 use crate::runs::Owner;
 use crate::services::{Foundation, Services};
 use crate::session::{Command, Origin};
-use crate::{clock, connection, edits, hooks, housekeeping, left_blocks, store_choice, unrecorded};
+use crate::{
+    clock, comebacks, connection, edits, hooks, housekeeping, left_blocks, store_choice, unrecorded,
+};
 
 /// Number of the signal for a reached limit on file sizes, on Linux.
 const SIGXFSZ: i32 = 25;
@@ -130,8 +132,9 @@ impl Daemon {
         let _hangup = signal(SignalKind::hangup())?;
         // A limit on file sizes makes writes fail, not the daemon die.
         let _file_size = signal(SignalKind::from_raw(SIGXFSZ))?;
-        let Services { home, store, shared_store, starter, runs, hook_reports, knowledge, hints, .. } =
-            self.services.clone();
+        let Services {
+            home, store, shared_store, starter, runs, hook_reports, knowledge, hints, ended, ..
+        } = self.services.clone();
         tracing::info!(home = %home.path().display(), epoch = self.epoch, "daemon runs");
         tokio::spawn(log_guarantee(shared_store));
         hooks::put_back(&home);
@@ -139,6 +142,7 @@ impl Daemon {
         tokio::spawn(edits::follow(hints, knowledge));
         tokio::spawn(runs.resume());
         tokio::spawn(left_blocks::take_out_of_ended(home, store.clone()));
+        tokio::spawn(comebacks::run(store.clone(), starter.clone(), ended));
         tokio::spawn(housekeeping::run(store, starter));
         loop {
             tokio::select! {

@@ -16,6 +16,7 @@ mod checks;
 pub mod choice;
 mod clock;
 mod code_search;
+mod comebacks;
 mod connection;
 mod context;
 mod continuity;

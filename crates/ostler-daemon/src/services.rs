@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ostler_store::StoreHandle;
 use ostler_store::shared::AnyShared;
+use tokio::sync::Notify;
 
 use crate::context::ContextAssembler;
 use crate::continuity::Records;
@@ -40,6 +41,8 @@ pub(crate) struct Services {
     pub(crate) knowledge: Arc<Knowledge>,
     /// Word of changed files.
     pub(crate) hints: Hints,
+    /// Told when a session has ended.
+    pub(crate) ended: Arc<Notify>,
 }
 
 /// What services are made from.
@@ -64,6 +67,7 @@ impl Services {
             foundation;
         let home = Arc::new(home);
         let hints = Hints::default();
+        let ended = Arc::new(Notify::new());
         let knowledge = Arc::new(Knowledge::new(&home, answer_status));
         let records = Records::new(home.clone(), store.clone(), shared_store.clone());
         let context = ContextAssembler::new(home.clone(), store.clone(), records.clone());
@@ -77,6 +81,7 @@ impl Services {
             hints: hints.clone(),
             turns: Turns::default(),
             processes: Looks::default(),
+            ended: ended.clone(),
             answer_status,
             records: records.clone(),
             context: context.clone(),
@@ -103,6 +108,7 @@ impl Services {
             hook_reports,
             knowledge,
             hints,
+            ended,
         }
     }
 }

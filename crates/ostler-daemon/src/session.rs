@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
 
-pub(crate) use actor::{Actor, Origin, keep_environment, mailbox};
+pub(crate) use actor::{Actor, Origin, environment, keep_environment, mailbox};
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use handles::Handles;
 pub(crate) use info::{message as message_info, process as process_info};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ostler_protocol::{Code, ErrorKind, Problem, SessionInfo};
+use ostler_session::Carried;
 use ostler_store::{Session, StoreError, StoreHandle};
 
 use crate::session::{
@@ -87,6 +88,15 @@ impl Sessions {
 
     fn handles(&self) -> &Handles {
         &self.services.sessions
+    }
+
+    /// The process of a session that has ended is not run again after all.
+    pub(crate) async fn stay_ended(&self, id: String, carried: Carried) {
+        let Some(memory) = carried.stay_ended() else { return };
+        let forgotten = self.store().run(move |store| store.ended_session_remembers(&id, &memory)).await;
+        if let Err(error) = forgotten {
+            tracing::error!(%error, "it is not recorded that a session stays ended");
+        }
     }
 
     fn store(&self) -> &StoreHandle {

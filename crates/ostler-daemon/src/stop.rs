@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ostler_hold::{SessionDir, cgroup};
 use ostler_protocol::{Problem, SessionInfo};
+use ostler_session::Carried;
 use tokio::sync::oneshot;
 
 use crate::session::Command;
@@ -34,7 +35,14 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
             }
             (handle.id, false)
         }
-        Found::Ended(session) => (session.start.id, true),
+        Found::Ended(session) => {
+            if let Some(carried) = session.memory.as_deref().and_then(Carried::read)
+                && carried.resumes_at().is_some()
+            {
+                sessions.stay_ended(session.start.id.clone(), carried).await;
+            }
+            (session.start.id, true)
+        }
     };
     let resumed = had_ended && sessions.record(&id).await?.is_some_and(|session| session.ending.is_none());
     if resumed

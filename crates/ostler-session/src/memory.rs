@@ -1,6 +1,6 @@
 //! What the record keeps of what an agent was doing, for the next daemon and for the session's next process.
 
-use ostler_core::continuation::{self, Continuation, Terms};
+use ostler_core::continuation::{self, Continuation, Standing, Terms};
 use ostler_core::detector::Memory;
 use ostler_core::{Now, Steady, Usage, Wall};
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,22 @@ impl Carried {
         Some(Self { conversation, memory })
     }
 
+    /// Where carrying on its agent stood.
+    pub fn standing(&self) -> Option<Standing> {
+        self.memory.carrying_on.standing()
+    }
+
+    /// When the process that has ended is to be run again, if it is.
+    pub fn resumes_at(&self) -> Option<Wall> {
+        self.memory.carrying_on.resumes_at()
+    }
+
+    /// What is remembered if it is not run again after all.
+    pub fn stay_ended(mut self) -> Option<String> {
+        self.memory.carrying_on.stay_ended();
+        serde_json::to_string(&self.memory).ok()
+    }
+
     /// What the next process begins with: what was said and spent stays, what was seen does not. The transcript is read
     /// on only if the agent goes on with the conversation.
     pub fn into_memory(self, goes_on: bool, now: Wall) -> Option<String> {
@@ -134,7 +150,7 @@ impl Carried {
             conversation: conversation.filter(|_| goes_on),
             begun: goes_on,
             context_given: None,
-            carrying_on: carrying_on.in_next_process(),
+            carrying_on: carrying_on.in_next_process(now),
         };
         serde_json::to_string(&next).ok()
     }

@@ -155,6 +155,7 @@ impl Session {
             Event::Launched => {
                 self.note(Note::Life(lifecycle::Event::Launched));
                 if self.carrying_on.machine.is_on() {
+                    self.note(Note::CarryOn(continuation::Event::Restarted));
                     self.push(Effect::Examine { question: 0, checks: Vec::new() });
                 }
             }

@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use ostler_core::reset_time::reset_time;
-use ostler_core::stop::Stopped;
+use ostler_core::stop::{Stopped, Trigger};
 use ostler_core::stop_watch::{Event, Findings, Patience, PromptState, StopWatch};
 use ostler_core::{Now, State, Steady, Wall, continuation};
 use serde::{Deserialize, Serialize};
@@ -137,11 +137,18 @@ impl Session {
 
     /// Records a stop, then tells those who listen.
     fn record_stop(&mut self, stopped: &Stopped) {
+        let event = continuation::Event::Stopped(*stopped);
+        if stopped.trigger == Trigger::PtyExit {
+            // What is remembered with this is the last that is remembered of the process.
+            self.carry_on(event.clone());
+        }
         if let Some(memory) = self.remembered() {
             let details = json!(stopped);
             let change = Change::Observed { memory, event: "session.stopped", details };
             self.record_then(change, vec![Then::Do(Effect::StopsChanged)]);
         }
-        self.note(Note::CarryOn(continuation::Event::Stopped(*stopped)));
+        if stopped.trigger != Trigger::PtyExit {
+            self.note(Note::CarryOn(event));
+        }
     }
 }

@@ -263,6 +263,13 @@ impl Store {
         Ok(())
     }
 
+    /// Changes what is remembered of a session that has ended.
+    pub fn ended_session_remembers(&mut self, id: &str, memory: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE sessions SET memory = ?2 WHERE id = ?1 AND ending IS NOT NULL";
+        self.connection.prepare_cached(sql)?.execute(params![id, memory])?;
+        Ok(())
+    }
+
     /// Records the end. A session ends once: a second end changes nothing.
     pub fn session_ended(&mut self, id: &str, ending: &Ending) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET ending = ?2, status = ?3, signal = ?4, reason = ?5, ended_ms = ?6,

@@ -72,6 +72,9 @@ pub struct Standing {
     pub phase: Phase,
     /// Nothing automatic is done.
     pub held: bool,
+    /// When its process is run again, which has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<Wall>,
     /// Prompts for the present piece of work.
     pub turns: u32,
     /// Prompts that there may be.

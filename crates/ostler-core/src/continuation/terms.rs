@@ -30,6 +30,8 @@ pub struct Terms {
     pub tokens: u64,
     /// Seconds between two prompts, at least.
     pub pause_secs: u32,
+    /// How often a process that crashed is run again in an hour.
+    pub resumes_per_hour: u32,
     /// What is done about each conclusion.
     pub actions: Actions,
 }
@@ -43,6 +45,7 @@ impl Default for Terms {
             time_secs: 12 * 3_600,
             tokens: 0,
             pause_secs: 30,
+            resumes_per_hour: 3,
             actions: Actions::default(),
         }
     }

@@ -240,9 +240,41 @@ fn one_that_a_person_stopped_is_left_alone() {
     let mut scene = Scene::new(Terms::default());
     scene.stops(Stop::Ended).pass(100_000);
     assert!(!scene.machine.is_on() && scene.done.is_empty());
+    // Nor is one that ended by itself, as it should.
     let mut scene = Scene::new(Terms::default());
-    scene.stops(Stop::Exited { status: None, signal: Some(9) }).pass(100_000);
-    assert_eq!((scene.prompts().len(), scene.notes()), (0, vec!["its process was ended by signal 9"]));
+    scene.stops(Stop::Exited { status: Some(0), signal: None }).pass(100_000);
+    assert_eq!((scene.machine.resumes_at(), scene.notes().len()), (None, 1));
+}
+
+#[test]
+fn a_crash_is_mended_three_times_an_hour() {
+    let crash = Stop::Exited { status: None, signal: Some(9) };
+    let mut scene = Scene::new(Terms::default());
+    let mut pauses = Vec::new();
+    for prompts in 1..=3 {
+        scene.stops(crash);
+        let at = scene.machine.resumes_at().unwrap();
+        pauses.push(at.since(scene.now.wall).as_secs());
+        scene.pass(200);
+        assert_eq!(scene.prompts().len(), prompts - 1, "nobody is there to be told");
+        scene.machine = scene.machine.clone().in_next_process(scene.now.wall);
+        scene.tell(Event::Restarted).pass(1).tell(Event::Prompted { ours: true }).pass(60);
+        assert_eq!((scene.prompts().len(), scene.machine.resumes_at()), (prompts, None));
+    }
+    assert_eq!(pauses, [3, 15, 75]);
+    scene.stops(crash);
+    assert_eq!(scene.machine.resumes_at(), None);
+    assert_eq!(scene.notes(), ["its process was ended by signal 9"]);
+    // A person resumes it, and drives; an hour later it may come back by itself again.
+    scene.machine = scene.machine.clone().in_next_process(scene.now.wall);
+    scene.tell(Event::Restarted).pass(3_600);
+    assert_eq!(scene.prompts().len(), 3);
+    scene.stops(crash);
+    assert!(scene.machine.resumes_at().is_some());
+    // Not while it is held.
+    let mut scene = Scene::new(Terms::default());
+    scene.tell(Event::Held(true)).stops(crash);
+    assert_eq!(scene.machine.resumes_at(), None);
 }
 
 fn any_event() -> impl Strategy<Value = Event> {

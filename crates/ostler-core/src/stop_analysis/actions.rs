@@ -18,6 +18,8 @@ pub enum Action {
     NotifyOwner,
     /// Let it try again, and tell it what failed.
     RetryWithHints,
+    /// Run its process again.
+    ResumeAgent,
     /// Stop it; `ostler resume` brings it back.
     PauseAgent,
     /// Nothing.
@@ -32,6 +34,7 @@ impl Action {
             Self::AssignNextTask => "assign_next_task",
             Self::NotifyOwner => "notify_owner",
             Self::RetryWithHints => "retry_with_hints",
+            Self::ResumeAgent => "resume_agent",
             Self::PauseAgent => "pause_agent",
             Self::NoAction => "no_action",
         }

@@ -7,7 +7,7 @@ mod escalation;
 mod examining;
 mod perform;
 
-pub(crate) use examining::keep_environment;
+pub(crate) use examining::{environment, keep_environment};
 
 use std::collections::HashMap;
 use std::process::Child;

@@ -3,6 +3,7 @@
 use ostler_hold::{SessionDir, read_remains};
 use ostler_protocol::SessionInfo;
 use ostler_screen::{Screen, Size};
+use ostler_session::Carried;
 use ostler_store::Session;
 
 use super::info;
@@ -11,6 +12,8 @@ use crate::{snapshot, survivors};
 /// The session as the record has it.
 pub(crate) fn ended_info(session: &Session) -> SessionInfo {
     let mut info = info::from_record(session);
+    let carried = session.memory.as_deref().and_then(Carried::read);
+    info.carry_on = carried.and_then(|carried| carried.standing());
     if let Some(ending) = &session.ending {
         info::add_ending(&mut info, ending, session.stop_requested);
         if let Some(exit) = info.exit.as_mut().filter(|_| ending.kind == "lost") {

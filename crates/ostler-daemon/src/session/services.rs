@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ostler_store::StoreHandle;
+use tokio::sync::Notify;
 
 use super::Handles;
 use crate::context::ContextAssembler;
@@ -31,6 +32,8 @@ pub(crate) struct Services {
     pub(crate) turns: Turns,
     /// Looks at the processes of all sessions.
     pub(crate) processes: Looks,
+    /// Told when a session has ended: its process may be run again.
+    pub(crate) ended: Arc<Notify>,
     /// Whether programs are told that their status is understood (OSC 7501).
     pub(crate) answer_status: bool,
     /// What is kept of projects.

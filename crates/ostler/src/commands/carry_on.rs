@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
+use ostler_core::Wall;
 use ostler_core::continuation::{Phase, Standing, Terms};
 use ostler_protocol::{CarryOnRequest, Request, Response, SessionInfo};
 
@@ -75,7 +76,10 @@ pub(super) fn tell(sessions: &[SessionInfo], json: bool) -> Result<ExitCode, Com
 
 /// Where carrying on an agent stands, in a line.
 pub(crate) fn line(standing: &Standing) -> String {
-    let Standing { phase, held, turns, max_turns, .. } = standing;
+    let Standing { phase, held, turns, max_turns, resumes, .. } = standing;
+    if let Some(at) = resumes {
+        return format!("runs again in {} s (`ostler stop` prevents it)", seconds_until(*at));
+    }
     let mut text = String::new();
     if *held {
         text.push_str("on hold (`ostler resume` ends that)");
@@ -85,9 +89,7 @@ pub(crate) fn line(standing: &Standing) -> String {
         Phase::Watching => "carried on when it stops".to_owned(),
         Phase::Examining { .. } => "it stopped; looking what that means".to_owned(),
         Phase::Waiting { until, why, .. } => {
-            let left =
-                u64::try_from(Timestamp::now().as_millisecond()).map_or(0, |now| until.0.saturating_sub(now));
-            format!("goes on in {} s ({})", left.div_ceil(1_000), output::plain(why))
+            format!("goes on in {} s ({})", seconds_until(*until), output::plain(why))
         }
         Phase::Prompting { .. } => "is told to go on".to_owned(),
         Phase::NeedsOwner { why } => format!("needs you: {}", output::plain(why)),
@@ -98,6 +100,11 @@ pub(crate) fn line(standing: &Standing) -> String {
         let _ = write!(text, "{colon}{says} [{turns} of {max_turns} prompts]");
     }
     text
+}
+
+fn seconds_until(at: Wall) -> u64 {
+    let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
+    at.0.saturating_sub(now).div_ceil(1_000)
 }
 
 /// Why that is so.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{TestHome, kill, until};
+use crate::support::{TestHome, kill, pid, until};
 
 impl TestHome {
     /// Waits until carrying on the agent stands there.
@@ -84,19 +84,32 @@ fn what_a_person_is_asked_is_left_to_them() {
     home.press("a", "\r");
     home.await_phase("a", "done");
     assert!(home.sent_on("a") >= 1 && home.taken("a")[1].contains("the goal"), "{:?}", home.taken("a"));
-    // One that is stopped is left alone, and one that is gone is told of.
     home.ok(["continue", "a", "--off"]);
     assert_eq!(home.status("a")["carry_on"], Value::Null);
-    home.start_with("b", &["--prompt", "!work 60s x", "--carry-on"], &[]).ok();
-    let pid = home.status("b")["pid"].as_u64().unwrap();
-    kill(u32::try_from(pid).unwrap());
-    home.wait("b", "exited");
-    until("its owner is told", || {
-        home.recorded("b", "continuation.notified").first()?["why"]
-            .as_str()?
-            .contains("signal 9")
-            .then_some(())
+    home.ok(["stop", "a"]);
+    home.run(["continue", "a"]).fails(1, &["\"a\" has ended", "ostler resume a"]);
+}
+
+#[test]
+fn one_that_crashes_comes_back_and_is_told_to_go_on() {
+    let home = TestHome::with_stand_in();
+    home.start_with("a", &["--prompt", "!work 600s x", "--carry-on", "--check", "false"], &[]).ok();
+    kill(pid(&home.status("a")["pid"]));
+    home.wait("a", "exited");
+    // Another daemon knows of it.
+    home.kill_daemon();
+    until("it comes back and goes on", || {
+        (home.status("a")["process"] == 2 && home.sent_on("a") == 1).then_some(())
     });
-    let refused = home.run(["continue", "b"]).fails(1, &["\"b\" has ended"]);
-    assert!(refused.contains("ostler resume b"), "{refused}");
+    let decided = &home.recorded("a", "continuation.decided")[0];
+    assert_eq!(
+        (decided["action"].as_str(), decided["trigger"].as_str()),
+        (Some("resume_agent"), Some("pty_exit"))
+    );
+    // One that a person stops is left alone, also before it is back.
+    kill(pid(&home.status("a")["pid"]));
+    home.wait("a", "exited");
+    assert!(home.status("a")["carry_on"]["resumes"].is_u64());
+    home.ok(["stop", "a"]);
+    assert_eq!(home.status("a")["carry_on"]["resumes"], Value::Null);
 }

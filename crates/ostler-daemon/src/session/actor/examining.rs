@@ -48,7 +48,7 @@ pub(crate) fn keep_environment(dir: &Path, env: &[(OsText, OsText)]) -> std::io:
 }
 
 /// That environment; the daemon's own where none was kept.
-fn environment(dir: &Path) -> Vec<(OsText, OsText)> {
+pub(crate) fn environment(dir: &Path) -> Vec<(OsText, OsText)> {
     let kept = std::fs::read(dir.join(ENVIRONMENT)).ok().and_then(|text| serde_json::from_slice(&text).ok());
     kept.unwrap_or_else(|| {
         std::env::vars_os().map(|(name, value)| ((&name).into(), (&value).into())).collect()

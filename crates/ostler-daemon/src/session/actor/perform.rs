@@ -248,6 +248,7 @@ impl Actor {
         let at = self.session.ending().map_or_else(clock::now, |ending| ending.at);
         self.services.records.record_end(&self.record.start, at, summary, self.watcher.take());
         left_blocks::take_out_at_end(&self.services.home, &self.services.store, &self.record.start).await;
+        self.services.ended.notify_one();
     }
 
     async fn answer(&mut self, reply: Reply, answer: Answer) {
