@@ -28,18 +28,25 @@ pub const THRESHOLD: f64 = 0.7;
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Conclusion {
     /// The task is done.
+    #[serde(alias = "task_complete")]
     TaskComplete,
     /// It waits for a person.
+    #[serde(alias = "waiting_input")]
     WaitingInput,
     /// It waits for something else: a limit to end, a provider to come back.
+    #[serde(alias = "waiting_external")]
     WaitingExternal,
     /// Something keeps it from going on.
+    #[serde(alias = "stuck_or_error")]
     StuckOrError,
     /// There is more to do.
+    #[serde(alias = "incomplete")]
     Incomplete,
     /// It has had as many prompts as it may have.
+    #[serde(alias = "max_iterations")]
     MaxIterations,
     /// Nobody can tell.
+    #[serde(alias = "unknown")]
     Unknown,
 }
 

@@ -101,7 +101,7 @@ impl Connection {
                 let wait = sessions::wait(sessions, store, &name, &states);
                 unless_left(stream, wait).await?.map(session)
             }
-            Request::CarryOn { name, wanted } => sessions::carry_on(home, sessions, name.as_deref(), *wanted)
+            Request::CarryOn { name, wanted } => sessions::carry_on(starter, name.as_deref(), *wanted)
                 .await
                 .map(|sessions| Response::Sessions { sessions }),
             Request::Stop { name, grace_ms } => sessions::stop(sessions, &name, grace_ms).await.map(session),

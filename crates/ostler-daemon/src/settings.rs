@@ -11,6 +11,8 @@ use std::path::Path;
 
 use ostler_agents::choice::Picks;
 use ostler_agents::{Layer, PresetError};
+use ostler_core::continuation::Terms;
+use ostler_core::stop_analysis::Actions;
 use ostler_core::{detector, judge};
 use ostler_session::{DeliverySettings, Policies};
 use serde::de::{DeserializeOwned, Error};
@@ -44,6 +46,8 @@ pub struct Settings {
     pub delivery: DeliverySettings,
     /// How runs go.
     pub runs: RunSettings,
+    /// How agents are carried on.
+    pub carry_on: CarryOnSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -63,6 +67,7 @@ struct UserFile {
     context: ContextSettings,
     delivery: DeliverySettings,
     runs: RunSettings,
+    carry_on: CarryOnSettings,
 }
 
 fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
@@ -105,6 +110,30 @@ impl Default for RunSettings {
     }
 }
 
+/// How agents are carried on, where a command does not say it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CarryOnSettings {
+    /// How often a process that crashed is run again in an hour.
+    pub resumes_per_hour: u32,
+    /// What is done about each conclusion.
+    pub actions: Actions,
+}
+
+impl Default for CarryOnSettings {
+    fn default() -> Self {
+        let Terms { resumes_per_hour, actions, .. } = Terms::default();
+        Self { resumes_per_hour, actions }
+    }
+}
+
+impl CarryOnSettings {
+    /// Terms of a command, with what it did not say.
+    pub(crate) fn complete(self, terms: Terms) -> Terms {
+        Terms { resumes_per_hour: self.resumes_per_hour, actions: self.actions, ..terms }
+    }
+}
+
 /// Where runs and breakers are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -143,6 +172,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.context = found.context;
             settings.delivery = found.delivery;
             settings.runs = found.runs;
+            settings.carry_on = found.carry_on;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}
@@ -216,7 +246,8 @@ mod tests {
         fs::write(
             home.settings(),
             "agents.default = \"a\"\nroles.reviewer = \"b\"\n[detector]\nsilence_ms = 7\n[judge]\nenabled = true\nagent = \"d\"\n\
-             [delivery]\nack = false\nfile_after = 1\n[runs]\ncheck_seconds = 90\ncommit = false\n",
+             [delivery]\nack = false\nfile_after = 1\n[runs]\ncheck_seconds = 90\ncommit = false\n\
+             [carry_on]\nresumes_per_hour = 0\nactions = { unknown = \"inject_prompt\" }\n",
         )
         .unwrap();
         fs::write(project.join(PROJECT_SETTINGS), "[agents]\ndefault = \"c\"\n").unwrap();
@@ -232,6 +263,9 @@ mod tests {
         let delivery = DeliverySettings { ack: false, file_after, ..DeliverySettings::default() };
         assert_eq!(settings.delivery, delivery);
         assert_eq!((settings.runs.check_seconds.get(), settings.runs.commit), (90, false));
+        let terms = settings.carry_on.complete(Terms::default());
+        assert_eq!(terms.resumes_per_hour, 0);
+        assert_ne!(terms.actions, Actions::default());
         assert_eq!(RunSettings::default().check_seconds.get(), Policy::default().check_secs);
         assert_eq!(settings.problems, []);
         assert_eq!(load(&home, home.path()).project, Picks::default());
@@ -260,6 +294,7 @@ mod tests {
             ("[delivery]\n\nmax_attempts = 0\n", ":3: delivery.max_attempts: "),
             ("[delivery]\nretries = 3\n", ":2: delivery.retries: unknown field"),
             ("[runs]\ncheck_seconds = 0\n", ":2: runs.check_seconds: "),
+            ("[carry_on.actions]\nunknown = \"push\"\n", ":2: carry_on.actions.unknown: unknown variant"),
         ];
         for (text, place) in table {
             fs::write(home.settings(), text).unwrap();

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use ostler_agents::{Agent, FirstPrompt};
 use ostler_core::SessionName;
+use ostler_core::continuation::Terms;
 use ostler_protocol::{ErrorKind, OsText, Problem, SessionInfo, StartRequest};
 use ostler_screen::Size;
 use ostler_store::{NewSession, Session};
 
 use crate::session::{keep_environment, store_problem};
 use crate::starter::{Asked, Inherited, Located, Starter};
-use crate::{clock, startup};
+use crate::{clock, settings, startup};
 
 impl Starter {
     /// Starts what the request says, once: the same request again finds the session it started.
@@ -53,6 +54,13 @@ impl Starter {
         self.launch(session, located, args, asked.record, inherited).await
     }
 
+    /// The terms of an agent that is carried on, with what the user's settings say.
+    pub(crate) async fn completed(&self, terms: Terms, cwd: &Path) -> Terms {
+        let (home, cwd) = (self.home.clone(), cwd.to_owned());
+        let look = tokio::task::spawn_blocking(move || settings::load(&home, &cwd).carry_on);
+        look.await.unwrap_or_default().complete(terms)
+    }
+
     /// Records that the session is wanted, under a free name.
     async fn record(
         &self,
@@ -88,7 +96,7 @@ impl Starter {
                 if let Err(error) = keep_environment(&dir, &request.env) {
                     tracing::warn!(%error, "checks will run in the daemon's environment");
                 }
-                ostler_session::begin_carried_on(wanted.clone(), clock::now())
+                ostler_session::begin_carried_on(self.completed(wanted.clone(), cwd).await, clock::now())
             }
             None => None,
         };

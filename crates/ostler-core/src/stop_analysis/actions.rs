@@ -58,13 +58,15 @@ const USUAL: [(Conclusion, Action); 7] = [
 pub struct Actions(BTreeMap<Conclusion, Action>);
 
 impl Actions {
-    /// What is done about an analysis; nothing if it is not sure enough.
+    /// What is done about an analysis; nothing if it is not sure enough. What nobody can tell is never sure: there
+    /// something is done only if it was chosen.
     pub fn of(&self, analysis: &Analysis) -> Action {
-        if analysis.confidence < THRESHOLD {
+        let chosen = self.0.get(&analysis.conclusion).copied();
+        if analysis.confidence < THRESHOLD && analysis.conclusion != Conclusion::Unknown {
             return Action::NoAction;
         }
         let usual =
             || USUAL.iter().find(|(known, _)| *known == analysis.conclusion).map(|(_, action)| *action);
-        self.0.get(&analysis.conclusion).copied().or_else(usual).unwrap_or(Action::NoAction)
+        chosen.or_else(usual).unwrap_or(Action::NoAction)
     }
 }

@@ -115,10 +115,12 @@ fn the_most_reliable_word_counts() {
 #[test]
 fn what_is_done_can_be_chosen_but_never_against_the_threshold() {
     let actions: Actions =
-        serde_json::from_str(r#"{"TASK_COMPLETE": "no_action", "UNKNOWN": "inject_prompt"}"#).unwrap();
+        serde_json::from_str(r#"{"task_complete": "pause_agent", "unknown": "inject_prompt"}"#).unwrap();
     let checks = Some(Checked { passed: 1, failed: 0 });
-    assert_eq!(actions.of(&analyse(&Observed { checks, ..observed() })), Action::NoAction);
-    assert_eq!(actions.of(&analyse(&observed())), Action::NoAction, "nobody is sure");
+    assert_eq!(actions.of(&analyse(&Observed { checks, ..observed() })), Action::PauseAgent);
+    let perhaps = Observed { words: LastWords::SaysDone, ..observed() };
+    assert_eq!(actions.of(&analyse(&perhaps)), Action::NoAction, "that is not sure");
+    assert_eq!(actions.of(&analyse(&observed())), Action::InjectPrompt, "nobody is ever sure of that");
 }
 
 proptest! {

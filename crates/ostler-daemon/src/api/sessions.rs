@@ -1,12 +1,13 @@
 //! What clients ask about sessions.
 
+use std::path::Path;
+
 use ostler_core::State;
 use ostler_core::continuation::Event;
 use ostler_protocol::{CarryOnRequest, Explanation, Problem, ResumeRequest, SessionInfo, StartRequest};
 use ostler_store::StoreHandle;
 
 use super::metrics::deliveries_of;
-use crate::Home;
 use crate::session::{Command, ended_info, keep_environment, process_info, store_problem};
 use crate::sessions::{Found, Sessions};
 use crate::starter::Starter;
@@ -28,11 +29,11 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
 
 /// Carries an agent on, asks that it goes on, or holds everything automatic: of one session, or of all.
 pub(crate) async fn carry_on(
-    home: &Home,
-    sessions: &Sessions,
+    starter: &Starter,
     name: Option<&str>,
     request: CarryOnRequest,
 ) -> Result<Vec<SessionInfo>, Problem> {
+    let sessions = &starter.sessions;
     let handles = match name {
         Some(name) => match sessions.find(name).await? {
             Found::Live(handle) => vec![handle],
@@ -44,7 +45,9 @@ pub(crate) async fn carry_on(
     for handle in handles {
         let events = match request.clone() {
             CarryOnRequest::Begin { terms, env } => {
-                let dir = home.sessions().join(&handle.id);
+                let cwd = sessions.existing_record(&handle.id).await?.start.cwd;
+                let terms = starter.completed(terms, Path::new(&cwd)).await;
+                let dir = starter.home.sessions().join(&handle.id);
                 if let Err(error) = keep_environment(&dir, &env) {
                     tracing::warn!(%error, "checks will run in the daemon's environment");
                 }
