@@ -47,7 +47,7 @@ pub struct AgentStatus {
     /// When its terminal last had output that was no echo.
     pub last_output: Option<Steady>,
     /// When it last called one of ostler's tools.
-    pub last_heartbeat: Option<Steady>,
+    pub last_heartbeat: Option<Wall>,
 }
 
 impl AgentStatus {

@@ -15,4 +15,5 @@ pub(crate) mod metrics;
 pub(crate) mod providers;
 pub(crate) mod runs;
 pub(crate) mod sessions;
+pub(crate) mod tools;
 pub(crate) mod views;

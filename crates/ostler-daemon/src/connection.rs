@@ -11,7 +11,7 @@ use crate::api::context::{self, ProjectRecords};
 use crate::api::messages::{self, Draft};
 use crate::api::providers::{self, Providers};
 use crate::api::views::{self, View, ViewEvent};
-use crate::api::{daemon, events, hooks, metrics, runs, sessions};
+use crate::api::{daemon, events, hooks, metrics, runs, sessions, tools};
 use crate::frame_stream::FrameStream;
 use crate::services::Services;
 
@@ -152,6 +152,9 @@ impl Connection {
                 let payload = stream.due(MAX_FRAME).await?.bytes()?;
                 let printed = hooks::report(&services.hook_reports, *report, payload).await;
                 printed.map(|print| Response::Hook { print })
+            }
+            Request::Tool(request) => {
+                tools::call(services, *request).await.map(|answer| Response::Tool { answer })
             }
             Request::Context(request) => context::load(sessions, store, context, *request)
                 .await

@@ -15,6 +15,7 @@ use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
 use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
 use ostler_screen::Size;
+use ostler_session::Says;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
     /// Hear what the agent's hook saw.
     Hook(Box<HookCommand>),
+    /// The agent called one of ostler's tools; where it says something, somebody is told when that is recorded.
+    AgentCall { id: String, says: Says, noted: Option<oneshot::Sender<()>> },
     /// What hooks reported while there was no daemon was handed over.
     SpoolHeard,
     /// The daemon is about to end: put the screen on disk.

@@ -91,6 +91,10 @@ pub enum Code {
     ProviderUnknown,
     /// The store that runs and breakers are kept in does not answer.
     SharedStoreUnavailable,
+    /// The caller could not prove that it runs in the session (`session`).
+    SessionUnproven,
+    /// The agent calls tools too often.
+    TooManyCalls,
     /// The database is damaged.
     RecordDamaged,
     /// The daemon does not know this request: it is of another version.
@@ -99,7 +103,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -122,6 +126,8 @@ impl Code {
         Self::DirectoryTaken,
         Self::ProviderUnknown,
         Self::SharedStoreUnavailable,
+        Self::SessionUnproven,
+        Self::TooManyCalls,
         Self::RecordDamaged,
         Self::UnknownRequest,
     ];
@@ -151,6 +157,8 @@ impl Code {
             Self::DirectoryTaken => "directory_taken",
             Self::ProviderUnknown => "provider_unknown",
             Self::SharedStoreUnavailable => "shared_store_unavailable",
+            Self::SessionUnproven => "session_unproven",
+            Self::TooManyCalls => "too_many_calls",
             Self::RecordDamaged => "record_damaged",
             Self::UnknownRequest => "unknown_request",
         }

@@ -10,6 +10,7 @@ use crate::context::{ContextPlace, ContextRequest, SaveRequest};
 use crate::hook::HookReport;
 use crate::os_text::OsText;
 use crate::run::RunRequest;
+use crate::tool::ToolRequest;
 
 /// A request to the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -167,6 +168,8 @@ pub enum Request {
         /// Forget what is kept of it, too.
         records: bool,
     },
+    /// Calls one of the tools for agents.
+    Tool(Box<ToolRequest>),
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.

@@ -8,6 +8,7 @@ use ostler_core::{Fact, Proof, Wall, judge, typing};
 use ostler_screen::{SafeText, Size};
 use serde_json::Value;
 
+use crate::agent_calls::AgentCall;
 use crate::profile::AgentProfile;
 
 /// Names somebody who waits for an answer.
@@ -97,6 +98,8 @@ pub enum Event<'a> {
     },
     /// What became of a question to the judge.
     Judge(judge::Event),
+    /// The agent called one of ostler's tools.
+    AgentCalled(AgentCall),
     /// The processes were looked at; nothing if they could not be.
     Sampled(Option<ProcessSample>),
     /// Whether the agent's own process was found below the program: its number.

@@ -5,6 +5,7 @@ use ostler_core::{Usage, Wall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::agent_calls::AgentCalls;
 use crate::conversation::{Conversation, ConversationSummary};
 use crate::stops::StopsMemory;
 
@@ -29,6 +30,9 @@ pub(crate) struct Remembered {
     /// What was said of stops.
     #[serde(default)]
     pub(crate) stops: StopsMemory,
+    /// What the agent said by calling tools.
+    #[serde(default)]
+    pub(crate) calls: AgentCalls,
     /// The agent's own id of the conversation.
     #[serde(default)]
     conversation: Option<String>,
@@ -46,6 +50,7 @@ impl Remembered {
         detector: Memory,
         conversation: &Conversation,
         stops: &StopsMemory,
+        calls: &AgentCalls,
     ) -> Self {
         let Conversation { id, begun, read, usage, summary, tells_replies, context_given, .. } = conversation;
         Self {
@@ -56,6 +61,7 @@ impl Remembered {
             tells_replies: *tells_replies,
             usage: *usage,
             stops: *stops,
+            calls: calls.clone(),
             conversation: id.clone(),
             begun: *begun,
             context_given: *context_given,
@@ -104,6 +110,7 @@ impl Carried {
             tells_replies: tells_replies && goes_on,
             usage,
             stops: StopsMemory::default(),
+            calls: AgentCalls::default(),
             conversation: conversation.filter(|_| goes_on),
             begun: goes_on,
             context_given: None,

@@ -9,6 +9,7 @@ use ostler_core::typing::Typing;
 use ostler_core::{Now, Steady, Wall, detector, judge, lifecycle};
 use ostler_screen::Size;
 
+use crate::agent_calls::AgentCalls;
 use crate::agent_process::AgentProcess;
 use crate::change::Change;
 use crate::conversation::Conversation;
@@ -50,6 +51,7 @@ pub struct Session {
     pub(crate) unread_rules: Option<Vec<Deferred>>,
     pub(crate) conversation: Conversation,
     pub(crate) stops: Stops,
+    pub(crate) calls: AgentCalls,
     pub(crate) dialogs: Dialogs,
     pub(crate) judge: Judge,
     pub(crate) outbox: Outbox,
@@ -97,6 +99,7 @@ impl Session {
         } = saved;
         let profile = AgentProfile::default();
         let remembered = memory.as_deref().and_then(Remembered::read);
+        let calls = remembered.as_ref().map(|remembered| remembered.calls.clone()).unwrap_or_default();
         let (since, memory, conversation, stops) = match remembered.map(Remembered::into_parts) {
             Some(parts) => parts,
             None => (created, None, Conversation::default(), StopsMemory::default()),
@@ -119,6 +122,7 @@ impl Session {
             unread_rules: Some(Vec::new()),
             conversation,
             stops: Stops::new(&stops, zone, now),
+            calls,
             dialogs: Dialogs::default(),
             judge: Judge::new(judge::Settings::default()),
             outbox: Outbox::default(),
@@ -194,6 +198,7 @@ impl Session {
             Event::Hook(report) => self.on_hook(report),
             Event::HookPrinted { orders, again, taken } => self.on_hook_printed(&orders, again, taken),
             Event::Escalated { id, in_file, tell } => self.on_escalated(&id, in_file, tell),
+            Event::AgentCalled(call) => self.on_agent_call(call),
             Event::Judge(event) => self.note(Note::Judge(event)),
             Event::Sampled(sample) => self.on_sample(sample),
             Event::AgentFound(pid) => self.on_agent_found(pid),

@@ -97,6 +97,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Context,
     },
+    /// Give the agent of a session ostler's tools, over the Model Context Protocol (run by the agent)
+    Mcp(Mcp),
     /// Report what happened in an agent (run by its hooks)
     #[command(hide = true)]
     Hook(Hook),
@@ -323,6 +325,25 @@ pub(crate) struct Events {
     /// Print JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// List the tools
+    Tools,
+    /// Call a tool from within a session, for agents that do not speak the protocol
+    Call {
+        /// The tool
+        tool: String,
+        /// Its arguments: a JSON object
+        arguments: Option<String>,
+    },
 }
 
 /// A hook must not fail because a newer ostler wrote its command: what is not known is passed over.

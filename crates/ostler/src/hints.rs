@@ -53,7 +53,12 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
             "its version may be older: ostler daemon stop, then try again (programs go on)".into()
         }
         // The daemon's own hint holds for every front end, or there is none.
-        Code::Unspecified | Code::SessionRecovering | Code::MessageSessionEnded | Code::MessageTooLong => {
+        Code::Unspecified
+        | Code::SessionRecovering
+        | Code::MessageSessionEnded
+        | Code::MessageTooLong
+        | Code::SessionUnproven
+        | Code::TooManyCalls => {
             return None;
         }
     })

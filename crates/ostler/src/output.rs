@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use jiff::Timestamp;
 use ostler_core::State;
+use ostler_core::awaited::{Awaited, AwaitedThing};
 use ostler_protocol::SessionInfo;
 use serde::Serialize;
 
@@ -153,6 +154,14 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     if let Some(text) = session.deliveries.as_ref().map(prompts) {
         lines.push(("prompts", text));
     }
+    if let Some(progress) = &session.progress {
+        let percent = progress.percent.map_or_else(String::new, |percent| format!(" ({percent} %)"));
+        let text = format!("{}{percent}, {} ago", plain(&progress.text), ago(progress.at, now));
+        lines.push(("progress", text));
+    }
+    if let Some(awaited) = &session.awaited {
+        lines.push(("waits for", plain(&waited_for(awaited))));
+    }
     if let Some(exit) = &session.exit {
         lines.push(("used", format!("{:.2} s of CPU, {} KiB of memory at most", exit.cpu, exit.max_rss_kib)));
         if !exit.survivors.is_empty() {
@@ -164,6 +173,20 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     lines.push(("files", session.dir.clone()));
     let lines: Vec<String> = lines.iter().map(|(name, value)| format!("{name:10} {value}")).collect();
     lines.join("\n") + "\n"
+}
+
+/// What an agent waits for, in words.
+fn waited_for(awaited: &Awaited) -> String {
+    let what = match &awaited.what {
+        AwaitedThing::Process { pid, .. } => format!("process {pid}"),
+        AwaitedThing::Shell { name } => format!("its shell {name}"),
+        AwaitedThing::File { path } => format!("the file {path}"),
+        AwaitedThing::Time => "a time".to_owned(),
+    };
+    let until = awaited.until.and_then(|at| Timestamp::from_millisecond(i64::try_from(at.0).ok()?).ok());
+    let until = until.map_or_else(String::new, |at| format!(", until {at:.0} at most"));
+    let note = awaited.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
+    format!("{what}{until}{note}")
 }
 
 /// What became of a session's prompts, in words.

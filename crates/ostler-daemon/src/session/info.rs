@@ -2,7 +2,7 @@
 
 use ostler_core::State;
 use ostler_core::start_plan::StartupRoute;
-use ostler_protocol::{ExitInfo, MessageInfo, ProcessInfo, SessionInfo, TerminalInfo};
+use ostler_protocol::{ExitInfo, MessageInfo, ProcessInfo, ProgressInfo, SessionInfo, TerminalInfo};
 use ostler_session::TerminalStatus;
 use ostler_store::{Ending, Message, PastProcess, Session};
 
@@ -51,6 +51,9 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         exit: None,
         process: session.process,
         conversation: None,
+        last_heartbeat: None,
+        progress: None,
+        awaited: None,
         past: Vec::new(),
     }
 }
@@ -76,6 +79,13 @@ pub(super) fn of_running(record: &Session, session: &ostler_session::Session) ->
     info.usage = Some(session.usage()).filter(|usage| *usage != ostler_core::Usage::default());
     info.answering = session.is_answering();
     info.conversation = session.conversation_id().map(str::to_owned);
+    info.last_heartbeat = session.last_heartbeat().map(shown);
+    info.progress = session.progress().map(|progress| ProgressInfo {
+        text: progress.text.clone(),
+        percent: progress.percent,
+        at: shown(progress.at),
+    });
+    info.awaited = session.awaited().cloned();
     if session.missing() > 0 {
         info.because.push(format!("{} bytes of output were lost", session.missing()));
     }

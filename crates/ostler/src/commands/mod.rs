@@ -14,6 +14,7 @@ mod hook;
 mod hooks;
 mod list;
 mod logs;
+mod mcp;
 mod messages;
 mod metrics;
 mod providers;
@@ -66,6 +67,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Agents { command } => agents::run(&command),
         Command::Hooks { command } => hooks::run(&command),
         Command::Context { command } => context::run(command),
+        Command::Mcp(args) => mcp::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Daemon { command } => daemon::run(&command),
         Command::Doctor(args) => doctor::run(&args),

@@ -4,7 +4,7 @@ use ostler_core::Wall;
 use ostler_core::message::{Message, Terms};
 use ostler_core::start_plan::StartupRoute;
 use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms, SessionInfo};
-use ostler_session::{Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
+use ostler_session::{AgentCall, Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
 use tokio::sync::oneshot;
 
 use super::Actor;
@@ -20,6 +20,8 @@ pub(super) enum Reply {
     Settled(oneshot::Sender<MessageInfo>),
     /// For the session, its terminal's settings included.
     Terminal(oneshot::Sender<SessionInfo>),
+    /// An agent, for the word that what it said is recorded.
+    Noted(oneshot::Sender<()>),
     /// A hook, for what it is to print.
     Hook(oneshot::Sender<Option<String>>),
 }
@@ -98,6 +100,10 @@ impl Actor {
             Command::Viewer { viewer, size } => self.ask(Event::Viewer { viewer, size }).await,
             Command::ViewerGone { viewer } => self.ask(Event::ViewerGone { viewer }).await,
             Command::Hook(report) => self.on_hook(*report).await,
+            Command::AgentCall { id, says, noted } => {
+                let ticket = noted.map(|noted| self.ticket(Reply::Noted(noted)));
+                self.hand(SessionEvent::AgentCalled(AgentCall { id, says, ticket })).await;
+            }
             Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
             Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
             Command::Stop { grace_ms, done } => {
