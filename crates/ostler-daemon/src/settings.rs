@@ -44,6 +44,8 @@ pub struct Settings {
     pub delivery: DeliverySettings,
     /// How runs go.
     pub runs: RunSettings,
+    /// What agents can do by tools.
+    pub tools: ToolSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -63,6 +65,7 @@ struct UserFile {
     context: ContextSettings,
     delivery: DeliverySettings,
     runs: RunSettings,
+    tools: ToolSettings,
 }
 
 fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
@@ -105,6 +108,20 @@ impl Default for RunSettings {
     }
 }
 
+/// What agents can do by tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolSettings {
+    /// Agents are told of the tools when they are started.
+    pub register: bool,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self { register: true }
+    }
+}
+
 /// Where runs and breakers are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -143,6 +160,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.context = found.context;
             settings.delivery = found.delivery;
             settings.runs = found.runs;
+            settings.tools = found.tools;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}

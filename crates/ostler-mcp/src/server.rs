@@ -22,6 +22,8 @@ const MAX_LINE: usize = 1 << 20;
 
 /// Where calls are answered. It may wait.
 pub trait Desk: Send + Sync + 'static {
+    /// Whether there is anybody to answer for. Otherwise no tools are listed: they would cost context for nothing.
+    fn is_open(&self) -> bool;
     /// Answers a call, or says why it cannot, in words for a model.
     fn answer(&self, call: ToolCall) -> Result<ToolAnswer, String>;
 }
@@ -57,7 +59,8 @@ impl<D: Desk> ServerHandler for Server<D> {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools().into_iter().map(listed).collect()))
+        let offered = if self.desk.is_open() { tools() } else { Vec::new() };
+        Ok(ListToolsResult::with_all_items(offered.into_iter().map(listed).collect()))
     }
 
     async fn call_tool(

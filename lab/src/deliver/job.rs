@@ -28,6 +28,8 @@ pub enum Part {
     Starts,
     /// Commands that the agent does not know, each before a message.
     Refused,
+    /// Calls of the tools that ostler gives agents.
+    Mcp,
     /// Agents that are killed, and resumed with their conversation.
     Resume,
     /// Messages whose daemon is killed at any moment.
@@ -38,7 +40,7 @@ pub enum Part {
 
 impl Part {
     /// The parts that are played unless others are asked for.
-    pub const USUAL: [Self; 8] = [
+    pub const USUAL: [Self; 9] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -47,10 +49,11 @@ impl Part {
         Self::Context,
         Self::Starts,
         Self::Refused,
+        Self::Mcp,
     ];
 
     /// Every part.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -59,6 +62,7 @@ impl Part {
         Self::Context,
         Self::Starts,
         Self::Refused,
+        Self::Mcp,
         Self::Resume,
         Self::Kills,
         Self::Race,
@@ -75,6 +79,7 @@ impl Part {
             Self::Context => "context",
             Self::Starts => "starts",
             Self::Refused => "refused",
+            Self::Mcp => "mcp",
             Self::Resume => "resume",
             Self::Kills => "kills",
             Self::Race => "race",
@@ -136,7 +141,7 @@ impl Job {
             Part::Kills => kills * 10,
             Part::Starts => self.agent.starts.len() * 20,
             Part::Busy | Part::Dialog | Part::Ack | Part::Context | Part::Resume | Part::Race => rounds * 20,
-            Part::Refused => rounds * 10,
+            Part::Refused | Part::Mcp => rounds * 10,
         }
     }
 }

@@ -65,9 +65,17 @@ fn call(tool: &str, arguments: Option<&str>) -> Result<ExitCode, CommandError> {
 /// Asks the daemon.
 struct FrontDesk;
 
+/// A variable of this process that says something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 impl Desk for FrontDesk {
+    fn is_open(&self) -> bool {
+        variable(SESSION_MARK).is_some()
+    }
+
     fn answer(&self, call: ToolCall) -> Result<ToolAnswer, String> {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let Some(session) = variable(SESSION_MARK) else {
             return Err(
                 "this program does not run in a session of ostler (OSTLER_SESSION_ID is not set)".into()

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{TestHome, until, until_file};
+use crate::support::{TestHome, ostler, until, until_file};
 
 /// A client that writes lines and reads lines.
 struct Client {
@@ -244,6 +244,7 @@ fn only_the_sessions_own_agent_is_heard() {
         client.leave();
     }
     let mut outside = home.client(&Proof { session: String::new(), nonce: String::new() }, true);
+    assert_eq!(outside.request("tools/list", json!({}))["result"]["tools"], json!([]));
     outside.fails("context_load", &json!({}), "OSTLER_SESSION_ID is not set");
     outside.leave();
     let status = home.status("one");
@@ -284,4 +285,43 @@ fn hostile_calls_are_refused_and_harm_nothing() {
     let shown = home.ok(["status", "one"]);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown:?}");
     client.leave();
+}
+
+/// How the stand-in is told of the tools.
+const TOLD: &str = r#"
+[mcp]
+config = '{"tools":{"command":{ostler},"args":["mcp"]}}'
+file = "tools.json"
+env = { STAND_IN_TOOLS = "{file}" }
+"#;
+
+#[test]
+fn an_agent_is_told_of_the_tools_when_it_is_started() {
+    let home = TestHome::with_stand_in_and(TOLD);
+    let told = home.file("told");
+    let agent = format!(
+        "printf '%s' \"$STAND_IN_TOOLS\" >{}; exec {} stand-in \"$@\"",
+        told.display(),
+        ostler().display()
+    );
+    home.write_agent(&agent);
+    home.start("agent", &[]);
+    home.wait("agent", "idle");
+    let status = home.status("agent");
+    let dir = Path::new(status["dir"].as_str().unwrap());
+    let file = fs::read_to_string(&told).unwrap();
+    assert_eq!(Path::new(&file), dir.join("tools.json"));
+    let config: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let server = &config["tools"];
+    assert_eq!((server["command"].as_str(), &server["args"]), (ostler().to_str(), &json!(["mcp"])));
+    assert_eq!(fs::read_dir(home.project()).unwrap().count(), 0, "nothing is left in the project");
+    // What the user set is not replaced, and nobody is told who is not to be.
+    home.start_with("mine", &["--env", "STAND_IN_TOOLS=mine"], &[]).ok();
+    assert_eq!(fs::read_to_string(&told).unwrap(), "mine");
+    assert!(
+        home.event("mine", "tools.left_out").unwrap()["reason"].as_str().unwrap().contains("STAND_IN_TOOLS")
+    );
+    home.write_settings("[tools]\nregister = false\n");
+    home.start_with("untold", &[], &[]).ok();
+    assert_eq!(fs::read_to_string(&told).unwrap(), "");
 }
