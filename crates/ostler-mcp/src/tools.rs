@@ -65,6 +65,15 @@ pub fn tools() -> Vec<ToolText> {
             false,
         ),
         tool(
+            "ask_owner",
+            "Ask your owner what you cannot decide. You get an id at once: work on what does not depend on it. The answer comes as a \
+             message, and by ask_status.",
+            &["question"],
+            json!({ "question": text(), "choices": { "type": "array", "items": text() } }),
+            false,
+        ),
+        tool("ask_status", "Read whether a question was answered.", &["id"], json!({ "id": text() }), true),
+        tool(
             "wait_for",
             "Before you end your turn to wait: say for what. One of pid, shell or file, or a time alone.",
             &[],

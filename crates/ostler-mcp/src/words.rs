@@ -9,6 +9,10 @@ pub fn in_words(answer: &ToolAnswer) -> String {
         ToolAnswer::Message(message) => {
             format!("message {}: {}, {}", message.id, message.state, message.proof.as_str())
         }
+        ToolAnswer::Question(question) => match &question.answer {
+            Some(answer) => format!("{} was answered: {answer}", question.id),
+            None => format!("{} is open; the answer comes as a message", question.id),
+        },
         ToolAnswer::Context(context) if context.text.is_empty() => {
             "Nothing is known of this project yet.".to_owned()
         }

@@ -95,6 +95,10 @@ pub enum Code {
     SessionUnproven,
     /// The agent calls tools too often.
     TooManyCalls,
+    /// No question has this id (`question`).
+    QuestionNotFound,
+    /// The question was answered otherwise (`question`).
+    QuestionAnswered,
     /// The database is damaged.
     RecordDamaged,
     /// The daemon does not know this request: it is of another version.
@@ -103,7 +107,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -128,6 +132,8 @@ impl Code {
         Self::SharedStoreUnavailable,
         Self::SessionUnproven,
         Self::TooManyCalls,
+        Self::QuestionNotFound,
+        Self::QuestionAnswered,
         Self::RecordDamaged,
         Self::UnknownRequest,
     ];
@@ -159,6 +165,8 @@ impl Code {
             Self::SharedStoreUnavailable => "shared_store_unavailable",
             Self::SessionUnproven => "session_unproven",
             Self::TooManyCalls => "too_many_calls",
+            Self::QuestionNotFound => "question_not_found",
+            Self::QuestionAnswered => "question_answered",
             Self::RecordDamaged => "record_damaged",
             Self::UnknownRequest => "unknown_request",
         }

@@ -170,6 +170,20 @@ pub enum Request {
     },
     /// Calls one of the tools for agents.
     Tool(Box<ToolRequest>),
+    /// Lists what agents ask their owner.
+    Questions {
+        /// Only of this session.
+        name: Option<String>,
+        /// Those that were answered too.
+        all: bool,
+    },
+    /// Answers a question of an agent.
+    AnswerQuestion {
+        /// Its id.
+        id: String,
+        /// The answer, or the number of a choice.
+        text: String,
+    },
     /// Tells about the daemon.
     Daemon,
     /// Ends the daemon; sessions go on.

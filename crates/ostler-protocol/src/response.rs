@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
 use crate::problem::Problem;
 use crate::run::{ProviderInfo, RunInfo};
-use crate::tool::ToolAnswer;
+use crate::tool::{QuestionInfo, ToolAnswer};
 
 /// An answer of the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -96,6 +96,11 @@ pub enum Response {
     Tool {
         /// The answer.
         answer: ToolAnswer,
+    },
+    /// What agents ask their owner.
+    Questions {
+        /// Oldest first.
+        questions: Vec<QuestionInfo>,
     },
     /// It is done.
     Done,
@@ -206,6 +211,9 @@ pub struct SessionInfo {
     /// What the agent said it waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaited: Option<ostler_core::awaited::Awaited>,
+    /// What the agent asks its owner, and is not answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionInfo>,
     /// The processes before the present one, oldest first, where they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<ProcessInfo>,

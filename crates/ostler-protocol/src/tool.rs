@@ -60,6 +60,19 @@ pub enum ToolCall {
     },
     /// Says what the agent waits for.
     WaitFor(WaitFor),
+    /// Asks the owner something.
+    AskOwner {
+        /// The question.
+        question: String,
+        /// Answers to choose from.
+        #[serde(default)]
+        choices: Vec<String>,
+    },
+    /// Shows what became of a question.
+    AskStatus {
+        /// The question's id.
+        id: String,
+    },
     /// A call whose arguments make no sense: a sign of life, and nothing else.
     Misunderstood {},
 }
@@ -98,4 +111,31 @@ pub enum ToolAnswer {
     Message(Box<MessageInfo>),
     /// The context of the project.
     Context(Box<ContextInfo>),
+    /// A question.
+    Question(Box<QuestionInfo>),
+}
+
+/// What an agent asks its owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionInfo {
+    /// Its id.
+    pub id: String,
+    /// Name of the session that asks.
+    pub session: String,
+    /// The question.
+    pub question: String,
+    /// Answers to choose from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// When it was asked.
+    pub asked: Timestamp,
+    /// The answer, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// When it was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Timestamp>,
+    /// The message that tells the agent, once it is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }

@@ -47,6 +47,8 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
             about("run")?
         ),
         Code::ProviderUnknown => "ostler providers lists the breakers that are kept".into(),
+        Code::QuestionNotFound => "ostler ask list --all shows them".into(),
+        Code::QuestionAnswered => format!("`ostler send {}` tells the agent more", about("session")?),
         Code::SharedStoreUnavailable => "runs go on with what is known; check the server, or --store".into(),
         Code::RecordDamaged => REPAIR.into(),
         Code::UnknownRequest => {

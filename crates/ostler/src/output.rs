@@ -104,7 +104,11 @@ pub(crate) fn sessions(sessions: &[SessionInfo], now: Timestamp) -> String {
         let state = state(session.state, 8);
         let since = ago(session.since, now);
         let command = plain(&session.command.join(" "));
-        format!("{:width$}  {state}  {since:5}  {pid:>8}  {command}{kind}", session.name)
+        let asks = session
+            .questions
+            .first()
+            .map_or_else(String::new, |question| format!(" (asks you: {})", question.id));
+        format!("{:width$}  {state}  {since:5}  {pid:>8}  {command}{kind}{asks}", session.name)
     }));
     lines.join("\n") + "\n"
 }
@@ -153,6 +157,10 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     }
     if let Some(text) = session.deliveries.as_ref().map(prompts) {
         lines.push(("prompts", text));
+    }
+    for question in &session.questions {
+        let text = format!("{}: {} (ostler ask answer {0} TEXT)", question.id, plain(&question.question));
+        lines.push(("asks you", text));
     }
     if let Some(progress) = &session.progress {
         let percent = progress.percent.map_or_else(String::new, |percent| format!(" ({percent} %)"));

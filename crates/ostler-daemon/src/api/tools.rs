@@ -3,13 +3,14 @@
 mod waiting;
 
 use ostler_protocol::{
-    ContextPlace, ContextRequest, ErrorKind, OsText, Problem, SaveRequest, ToolAnswer, ToolCall, ToolRequest,
+    ContextPlace, ContextRequest, ErrorKind, OsText, Problem, QuestionInfo, SaveRequest, ToolAnswer,
+    ToolCall, ToolRequest,
 };
 use ostler_session::Says;
 use tokio::sync::oneshot;
 
 use self::waiting::awaited;
-use super::{context, messages};
+use super::{context, messages, questions};
 use crate::services::Services;
 use crate::session::{Command, SessionHandle};
 use crate::sessions::Sessions;
@@ -39,11 +40,19 @@ pub(crate) async fn call(services: &Services, request: ToolRequest) -> Result<To
             let loaded = context::load(sessions, store, assembler, request).await?;
             Ok(ToolAnswer::Context(Box::new(loaded)))
         }
+        ToolCall::AskOwner { question, choices } => {
+            questions::ask(store, &caller.id, id, &question, choices).await.map(as_question)
+        }
+        ToolCall::AskStatus { id } => questions::status(store, &caller.id, &id).await.map(as_question),
         ToolCall::ContextSave { summary, open } => {
             let request = SaveRequest { id, place: place(), summary, open };
             context::save(sessions, records, request).await.map(|_| ToolAnswer::Noted)
         }
     }
+}
+
+fn as_question(question: QuestionInfo) -> ToolAnswer {
+    ToolAnswer::Question(Box::new(question))
 }
 
 /// What a call says to the session itself.

@@ -54,6 +54,7 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         last_heartbeat: None,
         progress: None,
         awaited: None,
+        questions: Vec::new(),
         past: Vec::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod agents;
+mod ask;
 mod attach;
 mod completions;
 mod context;
@@ -67,6 +68,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Agents { command } => agents::run(&command),
         Command::Hooks { command } => hooks::run(&command),
         Command::Context { command } => context::run(command),
+        Command::Ask { command } => ask::run(command),
         Command::Mcp(args) => mcp::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Daemon { command } => daemon::run(&command),

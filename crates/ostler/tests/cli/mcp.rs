@@ -191,10 +191,7 @@ fn an_agent_confirms_by_a_tool_and_its_stop_says_when_it_called() {
     home.start("agent", &[]);
     home.wait("agent", "idle");
     home.deliver("agent", "remember this", &["--id", "m1", "--ack"]);
-    let status = home.status("agent");
-    let nonce = fs::read_to_string(Path::new(status["dir"].as_str().unwrap()).join("hook-nonce")).unwrap();
-    let proof = Proof { session: status["id"].as_str().unwrap().into(), nonce };
-    let mut client = home.client(&proof, false);
+    let mut client = home.client(&home.proof_of("agent"), false);
     let said = client.ok("ack", &json!({ "id": "m1" }));
     assert!(said.contains("acknowledged"), "{said}");
     let message = home.message("agent", "m1");
@@ -209,6 +206,70 @@ fn an_agent_confirms_by_a_tool_and_its_stop_says_when_it_called() {
     });
     assert_eq!(stopped["trigger"], "turn_ended");
     client.leave();
+}
+
+impl TestHome {
+    /// The proof that the agent of a session has.
+    fn proof_of(&self, name: &str) -> Proof {
+        let status = self.status(name);
+        let nonce =
+            fs::read_to_string(Path::new(status["dir"].as_str().unwrap()).join("hook-nonce")).unwrap();
+        Proof { session: status["id"].as_str().unwrap().into(), nonce }
+    }
+}
+
+#[test]
+fn a_question_is_answered_once_and_the_agent_is_told() {
+    let home = TestHome::with_stand_in();
+    home.start("agent", &[]);
+    home.wait("agent", "idle");
+    let mut client = home.client(&home.proof_of("agent"), true);
+    assert_eq!(home.ok(["ask", "list"]), "no questions are open\n");
+    let question = json!({ "question": "Which database\u{1b}[2J?\nIt is for the tests.", "choices": ["SQLite", "Postgres"] });
+    let said = client.ok("ask_owner", &question);
+    assert!(said.starts_with("q1 is open"), "{said}");
+    client.ok("ask_owner", &json!({ "question": "May I go on?" }));
+    assert!(client.ok("ask_status", &json!({ "id": "q1" })).starts_with("q1 is open"));
+    let shown = home.ok(["ask", "list", "agent"]);
+    let expected = "  Which database[2J?\n  It is for the tests.\n  1. SQLite\n  2. Postgres\n";
+    assert!(shown.contains(expected) && shown.contains("q2  agent"), "{shown}");
+    assert!(home.ok(["list"]).contains("(asks you: q1)"));
+    assert!(home.ok(["status", "agent"]).contains("asks you   q2: May I go on?"));
+    // Another daemon knows of it, too.
+    home.kill_daemon();
+    let answered = home.ok(["ask", "answer", "q1", "2"]);
+    assert_eq!(answered, "answered q1; message answer-q1 tells agent\n");
+    home.await_message("agent", "answer-q1", "delivered");
+    let told = home.taken("agent");
+    assert_eq!(told, ["Answer to your question q1 (Which database[2J?): Postgres"]);
+    assert_eq!(client.ok("ask_status", &json!({ "id": "q1" })), "q1 was answered: Postgres");
+    // The same answer again is the same message; another one is refused.
+    home.ok(["ask", "answer", "q1", "Postgres"]);
+    home.run(["ask", "answer", "q1", "SQLite"])
+        .fails(1, &["answered already: Postgres", "ostler send agent"]);
+    home.run(["ask", "answer", "q7", "x"]).fails(1, &["no question"]);
+    home.run(["ask", "answer", "1; DROP TABLE questions", "x"]).fails(1, &["no question"]);
+    home.run(["ask", "answer", "q2", " "]).fails(2, &["empty"]);
+    client.fails("ask_owner", &json!({ "question": "  " }), "empty");
+    client.fails("ask_owner", &json!({ "question": "x".repeat(5_000) }), "too long");
+    client.fails("ask_status", &json!({ "id": "q7" }), "no question");
+    // Nobody answers so many.
+    for _ in 1..20 {
+        client.ok("ask_owner", &json!({ "question": "again?" }));
+    }
+    client.fails("ask_owner", &json!({ "question": "again?" }), "20 questions are open");
+    // What others ask is none of its business.
+    let mut other = home.client(&home.proof("other"), true);
+    other.fails("ask_status", &json!({ "id": "q1" }), "no question");
+    other.leave();
+    client.leave();
+    // One that has ended is told when it is back, and once.
+    home.ok(["stop", "agent", "--grace", "0"]);
+    let answered = home.ok(["ask", "answer", "q2", "-yes"]);
+    assert_eq!(answered, "answered q2; agent has ended; it is told when it is resumed\n");
+    home.ok(["resume", "agent", "--no-wait"]);
+    home.await_message("agent", "answer-q2", "delivered");
+    assert_eq!(home.event("agent", "question.answered").unwrap(), json!({ "id": 2 }));
 }
 
 #[test]
