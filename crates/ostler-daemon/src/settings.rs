@@ -114,11 +114,13 @@ impl Default for RunSettings {
 pub struct ToolSettings {
     /// Agents are told of the tools when they are started.
     pub register: bool,
+    /// Agents may send messages to other sessions of their project.
+    pub send_message: bool,
 }
 
 impl Default for ToolSettings {
     fn default() -> Self {
-        Self { register: true }
+        Self { register: true, send_message: false }
     }
 }
 

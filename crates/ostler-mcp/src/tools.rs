@@ -51,6 +51,20 @@ pub fn tools() -> Vec<ToolText> {
             false,
         ),
         tool(
+            "task_status",
+            "Read your task: its goal, the attempt, what failed before.",
+            &[],
+            json!({}),
+            true,
+        ),
+        tool(
+            "send_message",
+            "Send a message to another session of this project.",
+            &["to", "text"],
+            json!({ "to": { "type": "string", "description": "its name" }, "text": text() }),
+            false,
+        ),
+        tool(
             "report_progress",
             "Tell your owner how far you are. Use it after each larger step.",
             &["text"],

@@ -32,7 +32,7 @@ pub use response::{
 pub use run::{
     CheckInfo, CommittedWork, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest, RunWorkTree,
 };
-pub use tool::{MAX_TOOL_TEXT, QuestionInfo, ToolAnswer, ToolCall, ToolRequest, WaitFor};
+pub use tool::{MAX_TOOL_TEXT, QuestionInfo, TaskInfo, ToolAnswer, ToolCall, ToolRequest, WaitFor};
 
 /// Number of the protocol this build speaks.
 pub const PROTOCOL: u32 = 1;

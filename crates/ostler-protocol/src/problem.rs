@@ -95,6 +95,8 @@ pub enum Code {
     SessionUnproven,
     /// The agent calls tools too often.
     TooManyCalls,
+    /// The user does not allow agents to send messages to each other.
+    SendNotAllowed,
     /// No question has this id (`question`).
     QuestionNotFound,
     /// The question was answered otherwise (`question`).
@@ -107,7 +109,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -132,6 +134,7 @@ impl Code {
         Self::SharedStoreUnavailable,
         Self::SessionUnproven,
         Self::TooManyCalls,
+        Self::SendNotAllowed,
         Self::QuestionNotFound,
         Self::QuestionAnswered,
         Self::RecordDamaged,
@@ -165,6 +168,7 @@ impl Code {
             Self::SharedStoreUnavailable => "shared_store_unavailable",
             Self::SessionUnproven => "session_unproven",
             Self::TooManyCalls => "too_many_calls",
+            Self::SendNotAllowed => "send_not_allowed",
             Self::QuestionNotFound => "question_not_found",
             Self::QuestionAnswered => "question_answered",
             Self::RecordDamaged => "record_damaged",

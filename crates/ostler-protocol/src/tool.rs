@@ -73,6 +73,15 @@ pub enum ToolCall {
         /// The question's id.
         id: String,
     },
+    /// Shows the agent's task.
+    TaskStatus {},
+    /// Sends a message to another session of the project.
+    SendMessage {
+        /// The other session's name.
+        to: String,
+        /// What to say.
+        text: String,
+    },
     /// A call whose arguments make no sense: a sign of life, and nothing else.
     Misunderstood {},
 }
@@ -113,6 +122,27 @@ pub enum ToolAnswer {
     Context(Box<ContextInfo>),
     /// A question.
     Question(Box<QuestionInfo>),
+    /// The agent's task, if a run gave it one.
+    Task(Option<Box<TaskInfo>>),
+}
+
+/// The task of an agent, as the agent is told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskInfo {
+    /// The run that gave it.
+    pub run: String,
+    /// The task's id.
+    pub task: String,
+    /// Where the run stands, in words.
+    pub state: String,
+    /// What is to be done.
+    pub goal: Option<String>,
+    /// Number of the present attempt, from 1 on.
+    pub attempt: usize,
+    /// Commands that have to succeed, as far as they were run.
+    pub checks: Vec<String>,
+    /// What they complained of last.
+    pub errors: Vec<String>,
 }
 
 /// What an agent asks its owner.

@@ -60,7 +60,8 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
         | Code::MessageSessionEnded
         | Code::MessageTooLong
         | Code::SessionUnproven
-        | Code::TooManyCalls => {
+        | Code::TooManyCalls
+        | Code::SendNotAllowed => {
             return None;
         }
     })

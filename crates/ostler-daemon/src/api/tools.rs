@@ -1,10 +1,12 @@
 //! What agents ask for through ostler's tools.
 
+mod messaging;
+mod task;
 mod waiting;
 
 use ostler_protocol::{
-    ContextPlace, ContextRequest, ErrorKind, OsText, Problem, QuestionInfo, SaveRequest, ToolAnswer,
-    ToolCall, ToolRequest,
+    ContextPlace, ContextRequest, ErrorKind, MessageInfo, OsText, Problem, QuestionInfo, SaveRequest,
+    ToolAnswer, ToolCall, ToolRequest,
 };
 use ostler_session::Says;
 use tokio::sync::oneshot;
@@ -21,7 +23,7 @@ const RECORDING: std::time::Duration = std::time::Duration::from_secs(5);
 /// Answers a call of an agent. Whatever is asked for, the call is a sign of life.
 pub(crate) async fn call(services: &Services, request: ToolRequest) -> Result<ToolAnswer, Problem> {
     let ToolRequest { id, session, nonce, call } = request;
-    let Services { store, sessions, records, context: assembler, tool_callers, .. } = services;
+    let Services { home, store, sessions, records, context: assembler, runs, tool_callers, .. } = services;
     let caller = tool_callers.identify(&session, &nonce).await?;
     let says = says(sessions, &caller, &call).await;
     note(&caller, &id, says.as_ref().cloned().unwrap_or(Says::Nothing)).await?;
@@ -32,9 +34,9 @@ pub(crate) async fn call(services: &Services, request: ToolRequest) -> Result<To
         | ToolCall::RequestContinuation { .. }
         | ToolCall::WaitFor(_)
         | ToolCall::Misunderstood {} => Ok(ToolAnswer::Noted),
-        ToolCall::Ack { id } => messages::acknowledge(sessions, store, &id, Some(&caller.id))
-            .await
-            .map(|message| ToolAnswer::Message(Box::new(message))),
+        ToolCall::Ack { id } => {
+            messages::acknowledge(sessions, store, &id, Some(&caller.id)).await.map(as_message)
+        }
         ToolCall::ContextLoad { task } => {
             let request = ContextRequest { place: place(), task, told: false, budget: None };
             let loaded = context::load(sessions, store, assembler, request).await?;
@@ -43,12 +45,22 @@ pub(crate) async fn call(services: &Services, request: ToolRequest) -> Result<To
         ToolCall::AskOwner { question, choices } => {
             questions::ask(store, &caller.id, id, &question, choices).await.map(as_question)
         }
+        ToolCall::TaskStatus {} => {
+            task::of_session(runs, &caller.id).await.map(|task| ToolAnswer::Task(task.map(Box::new)))
+        }
+        ToolCall::SendMessage { to, text } => {
+            messaging::send(home, sessions, store, &caller, id, &to, &text).await.map(as_message)
+        }
         ToolCall::AskStatus { id } => questions::status(store, &caller.id, &id).await.map(as_question),
         ToolCall::ContextSave { summary, open } => {
             let request = SaveRequest { id, place: place(), summary, open };
             context::save(sessions, records, request).await.map(|_| ToolAnswer::Noted)
         }
     }
+}
+
+fn as_message(message: MessageInfo) -> ToolAnswer {
+    ToolAnswer::Message(Box::new(message))
 }
 
 fn as_question(question: QuestionInfo) -> ToolAnswer {

@@ -273,6 +273,36 @@ fn a_question_is_answered_once_and_the_agent_is_told() {
 }
 
 #[test]
+fn an_agent_writes_to_another_only_if_its_owner_allows_it() {
+    let home = TestHome::with_stand_in();
+    for name in ["one", "two"] {
+        home.start(name, &[]);
+        home.wait(name, "idle");
+    }
+    // The same agent in another project.
+    let elsewhere = home.file("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    home.start_with("far", &["--no-wait", "--cwd", elsewhere.to_str().unwrap()], &[]).ok();
+    let mut client = home.client(&home.proof_of("one"), true);
+    let message = |to: &str| json!({ "to": to, "text": "/compact the parser is done" });
+    client.fails("send_message", &message("two"), "send_message = true under [tools]");
+    home.write_settings("[tools]\nsend_message = true\n");
+    client.ok("send_message", &message("two"));
+    let sent = until("the message arrived", || {
+        let messages = home.json(["messages", "list", "two", "--all", "--json"]);
+        messages.as_array().unwrap().iter().find(|message| message["state"] == "delivered").cloned()
+    });
+    assert_eq!(sent["sender"], "session one");
+    assert_eq!(home.taken("two"), ["Message from session one: /compact the parser is done"]);
+    for name in ["far", "one", "nobody", ""] {
+        client.fails("send_message", &message(name), "no other session of this project");
+    }
+    client.fails("send_message", &json!({ "to": "two", "text": " " }), "empty");
+    assert!(client.ok("task_status", &json!({})).contains("No run of ostler"));
+    client.leave();
+}
+
+#[test]
 fn without_a_daemon_a_call_says_so_and_works_again_later() {
     let home = TestHome::new();
     let proof = home.proof("one");
