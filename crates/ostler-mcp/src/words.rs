@@ -27,8 +27,7 @@ pub fn in_words(answer: &ToolAnswer) -> String {
 fn task_in_words(task: &TaskInfo) -> String {
     let TaskInfo { run, task, state, goal, attempt, checks, errors } = task;
     let list = |title: &str, lines: &[String]| {
-        let lines: String = lines.iter().map(|line| format!("\n- {line}")).collect();
-        if lines.is_empty() { String::new() } else { format!("\n\n{title}:{lines}") }
+        if lines.is_empty() { String::new() } else { format!("\n\n{title}:\n- {}", lines.join("\n- ")) }
     };
     let goal = goal.as_ref().map_or_else(String::new, |goal| format!("\n\nGoal:\n{goal}"));
     let checks = list("Checks that have to pass", checks);
