@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{TestHome, ostler, until, until_file};
+use crate::support::{Done, TestHome, ostler, until, until_file};
 
 /// A client that writes lines and reads lines.
 struct Client {
@@ -376,6 +376,36 @@ fn hostile_calls_are_refused_and_harm_nothing() {
     let shown = home.ok(["status", "one"]);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown:?}");
     client.leave();
+}
+
+#[test]
+fn a_client_of_others_lists_and_calls() {
+    let Some(python) = std::env::var_os("OSTLER_TEST_MCP").filter(|value| !value.is_empty()) else {
+        println!(
+            "left out: no client from PyPI (scripts/fetch-mcp-client installs one, OSTLER_TEST_MCP names its Python)"
+        );
+        return;
+    };
+    let home = TestHome::new();
+    let proof = home.proof("one");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/mcp/client.py");
+    let mut client = Command::new(python);
+    client.arg(script).arg(ostler()).env("OSTLER_HOME", home.path());
+    client.env("OSTLER_SESSION_ID", &proof.session).env("OSTLER_HOOK_NONCE", &proof.nonce);
+    let told = Done::from(&client.output().unwrap()).ok();
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let versions: Vec<&str> = told.iter().filter_map(|told| told["version"].as_str()).collect();
+    assert_eq!(versions, ["2026-07-28", "2026-07-28", "2025-11-25"]);
+    for told in &told {
+        assert!(told["tools"].as_array().unwrap().contains(&"ask_owner".into()), "{told}");
+        assert_eq!(told["good"], json!([false, "recorded"]));
+        assert_eq!(told["loads"], json!([false, false, false, false, false]));
+        assert!(
+            told["bad"][0] == true && told["bad"][1].as_str().unwrap().contains("wait_for are wrong"),
+            "{told}"
+        );
+    }
+    assert_eq!(home.status("one")["progress"]["text"], "by legacy");
 }
 
 /// How the stand-in is told of the tools.
