@@ -122,3 +122,27 @@ impl Session {
         self.calls.awaited.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ostler_core::awaited::AwaitedThing;
+
+    use super::*;
+    use crate::memory::{Carried, Remembered};
+
+    #[test]
+    fn what_was_said_is_remembered_until_the_process_ends() {
+        let without = r#"{"since":5,"detector":null}"#;
+        let old = Remembered::read(without).unwrap();
+        assert_eq!(old.calls, AgentCalls::default(), "an earlier version knew of no calls");
+        let awaited = Awaited { what: AwaitedThing::Time, until: Some(Wall(9)), note: None, since: Wall(7) };
+        let progress = Progress { text: "half".into(), percent: Some(50), at: Wall(6) };
+        let calls = AgentCalls { last: Some(Wall(7)), progress: Some(progress), awaited: Some(awaited) };
+        let mut memory = old;
+        memory.calls = calls.clone();
+        let text = serde_json::to_string(&memory).unwrap();
+        assert_eq!(Remembered::read(&text).unwrap().calls, calls);
+        let next = Carried::read(&text).unwrap().into_memory(true, Wall(10)).unwrap();
+        assert_eq!(Remembered::read(&next).unwrap().calls, AgentCalls::default());
+    }
+}

@@ -1,6 +1,6 @@
 //! The tools that ostler gives agents: does a model's call reach ostler, and the answer the model?
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ostler_testkit::model_server::Event;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub fn tokens(effort: &Effort) -> Vec<String> {
     (0..effort.rounds).map(|round| context::token(effort, round)).collect()
 }
 
-/// Has the agent tell of its progress and load the context, once a round; returns the messages.
+/// Has the agent tell of its progress, confirm the message and load the context, once a round; returns the messages.
 pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> Result<Vec<Sent>> {
     let mut sent = Vec::new();
     start(driver, stage, "tools")?;
@@ -32,11 +32,13 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
         output(&mut driver.command(&["context", "save", &known, "--cwd", CWD]))?;
         await_rest(driver)?;
         let progress = format!("round {round}");
+        let mut message = message::short(job.effort.seed, round, "");
         let calls = format!(
-            "use your tools [[call report_progress {{\"text\": \"{progress}\", \"percent\": 50}}]] [[call context_load {{}}]] \
-             [[say 3 words]]"
+            "use your tools [[call report_progress {{\"text\": \"{progress}\", \"percent\": 50}}]] \
+             [[call ack {{\"id\": \"{}\"}}]] [[call context_load {{}}]] [[say 3 words]]",
+            message.id
         );
-        let message = message::short(job.effort.seed, round, &calls);
+        message.text.push_str(&calls);
         sent.push(send(driver, &message, TIMEOUT, false)?);
         await_heard(driver, stage, &message, TIMEOUT.into())?;
         tally.contexts += 1;
@@ -48,15 +50,22 @@ pub fn run(driver: &mut Driver, job: &Job, stage: &Stage, tally: &mut Tally) -> 
             Ok(driver.exchanges().iter().any(|entry| has_it(&entry.event)).then_some(()))
         });
         driver.snapshot(&format!("tools-{round}"));
-        let status: Value =
-            serde_json::from_str(&output(&mut driver.command(&["status", driver.name(), "--json"]))?)?;
-        let told = status["progress"]["text"].as_str().context("no word of progress").map(str::to_owned);
-        match (told, came_back) {
-            (Ok(told), Ok(())) if told == progress => tally.visible += 1,
-            (told, came_back) => {
-                let lacks = came_back.err().map_or(String::new(), |error| format!("; {error:#}"));
-                tally.notes.push(format!("round {round}: progress {told:?}{lacks}"));
-            }
+        let told = |args: &[&str]| -> Result<Value> {
+            Ok(serde_json::from_str(&output(&mut driver.command(args))?)?)
+        };
+        let status = told(&["status", driver.name(), "--json"])?;
+        let messages = told(&["messages", "list", driver.name(), "--all", "--json"])?;
+        let own = messages.as_array().into_iter().flatten().find(|own| own["id"] == *message.id);
+        let lacks = [
+            (status["progress"]["text"] != *progress).then(|| format!("progress {}", status["progress"])),
+            own.is_none_or(|own| own["proof"] != "acknowledged").then(|| format!("message {own:?}")),
+            came_back.err().map(|error| format!("{error:#}")),
+        ];
+        let lacks: Vec<String> = lacks.into_iter().flatten().collect();
+        if lacks.is_empty() {
+            tally.visible += 1;
+        } else {
+            tally.notes.push(format!("round {round}: {}", lacks.join("; ")));
         }
     }
     await_rest(driver)?;
