@@ -30,6 +30,8 @@ pub struct McpSpec {
     pub file: Option<String>,
     /// The agent believes the file only if it and all directories above it are root's, and nobody else may write there.
     pub file_of_root: bool,
+    /// A file of the system's that the agent would not read any more: where there is one, the agent is not told.
+    pub replaces: Option<String>,
     /// The versions that take it so.
     pub versions: Option<String>,
     /// What a person can do where it cannot be done for a session alone.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostler_agents::hooks::{HookSpec, session_hooks};
-use ostler_agents::{Agent, FirstPrompt, Launch, SessionTools, session_tools, version};
+use ostler_agents::{Agent, FirstPrompt, Launch, McpSpec, SessionTools, session_tools, version};
 use ostler_core::start_plan::Abilities;
 use ostler_hold::create_private;
 use ostler_protocol::{Code, ErrorKind, OsText, Problem};
@@ -137,7 +137,7 @@ async fn record_left_out(store: &StoreHandle, session: &NewSession, event: &'sta
 /// Why the agent is not told of ostler's tools, though it could be.
 fn why_no_tools(
     tools: &SessionTools,
-    of_root: bool,
+    spec: &McpSpec,
     dir: &Path,
     args: &[OsString],
     env: &[(OsString, OsString)],
@@ -145,9 +145,12 @@ fn why_no_tools(
     if let Some(said) = tools.contradicted_by(args, env) {
         return Some(format!("your arguments or your environment say something else: {said}"));
     }
+    if let Some(file) = spec.replaces.as_ref().filter(|file| Path::new(file).exists()) {
+        return Some(format!("it would not read {file} any more"));
+    }
     let others_write = |metadata: &Metadata| metadata.uid() != 0 || metadata.mode() & 0o022 != 0;
     let is_open = |above: &&Path| fs::metadata(above).is_ok_and(|metadata| others_write(&metadata));
-    let open = dir.ancestors().find(is_open).filter(|_| of_root)?;
+    let open = dir.ancestors().find(is_open).filter(|_| spec.file_of_root)?;
     Some(format!("it believes files of root only, and {} is not root's alone", open.display()))
 }
 
@@ -173,10 +176,9 @@ pub(crate) async fn prepare(
     }
     let mut tools = agent.preset.mcp.as_ref().filter(|_| manner.tools).and_then(|spec| {
         let tools = session_tools(spec, session.agent_version.as_deref(), executable, &dir)?;
-        Some((tools, spec.file_of_root))
+        Some((tools, spec))
     });
-    if let Some(reason) =
-        tools.as_ref().and_then(|(tools, of_root)| why_no_tools(tools, *of_root, &dir, args, env))
+    if let Some(reason) = tools.as_ref().and_then(|(tools, spec)| why_no_tools(tools, spec, &dir, args, env))
     {
         tools = None;
         record_left_out(store, session, "tools.left_out", reason).await;

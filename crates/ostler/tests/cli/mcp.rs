@@ -442,6 +442,15 @@ fn an_agent_is_told_of_the_tools_when_it_is_started() {
     assert!(
         home.event("mine", "tools.left_out").unwrap()["reason"].as_str().unwrap().contains("STAND_IN_TOOLS")
     );
+    // Nor is a file of the system's that is there.
+    let system = home.file("system.json");
+    home.extend_preset("standin", &format!("replaces = \"{}\"\n", system.display()));
+    fs::write(&system, "{}").unwrap();
+    home.start_with("old", &[], &[]).ok();
+    assert_eq!(fs::read_to_string(&told).unwrap(), "");
+    fs::remove_file(&system).unwrap();
+    home.start_with("new", &[], &[]).ok();
+    assert!(fs::read_to_string(&told).unwrap().ends_with("/tools.json"));
     home.write_settings("[tools]\nregister = false\n");
     home.start_with("untold", &[], &[]).ok();
     assert_eq!(fs::read_to_string(&told).unwrap(), "");
