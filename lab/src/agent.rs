@@ -8,6 +8,7 @@ use ostler_testkit::model_server::Settings;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::deliver::Part;
 use crate::scene::Scene;
 
 /// An agent as one scene needs it: release and scene are merged in.
@@ -170,6 +171,8 @@ pub struct Delivery {
     pub marks: Vec<String>,
     /// Regular expressions for what it asks the model on the side, with all that was said before it.
     pub aside: Vec<String>,
+    /// It is told of ostler's tools when it is started.
+    pub tools: bool,
 }
 
 /// A dialog as the driver sees it.
@@ -278,9 +281,11 @@ impl AgentFile {
         self.merged(version, &[scene.name()])
     }
 
-    /// The same for a trial of deliveries that is played like this scene.
-    pub fn resolve_delivery(&self, version: &str, scene: Scene) -> Result<Agent> {
-        self.merged(version, &[scene.name(), "deliver"])
+    /// The same for a part of a trial of deliveries.
+    pub fn resolve_delivery(&self, version: &str, part: Part) -> Result<Agent> {
+        let names = [part.scene().name(), "deliver", part.name()];
+        // Others share their names with scenes.
+        self.merged(version, if part == Part::Mcp { &names } else { &names[..2] })
     }
 
     /// The same for a scene of runs, perhaps in a home where nobody has answered its dialogs.

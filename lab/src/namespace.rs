@@ -13,7 +13,7 @@ root=$1 bins=$2 out=$3 node=$4 trap=$5 mute=$6 command=$7
 shift 7
 ip link set lo up
 echo dev > /proc/sys/kernel/hostname 2>/dev/null || true
-mount -t tmpfs tmpfs "$root"
+mount -t tmpfs -o mode=755 tmpfs "$root"
 mkdir -p "$root/bin" "$root/out" "$root/node" "$root/ostler-home"
 chmod 700 "$root/ostler-home"
 cp "$bins/ostler-lab" "$bins/ostler" "$root/bin/"

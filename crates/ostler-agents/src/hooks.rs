@@ -26,6 +26,7 @@ pub use command::{BY_OSTLER, CONTEXT, PER_SESSION, PRINT};
 pub use decode::{Decoded, MAX_PAYLOAD, decode, fuzz_decode};
 pub use meaning::{Meaning, MeaningError};
 pub use merge::{Found, MergeError, Removed, by_hand, inspect, install, remove};
+pub(crate) use session::contradiction;
 pub use session::{SessionHooks, context_output, session_hooks};
 pub use spec::{EventSpec, Format, HookSpec, SessionWay, TrustSpec};
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use ostler_core::environment;
 
 use crate::hooks::SessionHooks;
-use crate::{Preset, Startup};
+use crate::{Preset, SessionTools, Startup};
 
 /// What a preset and the hooks of a session make of a start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,6 +45,12 @@ impl Launch {
         self.set.extend(startup.trusted_env.clone());
     }
 
+    /// Adds what tells the agent of ostler's tools.
+    pub fn give_tools(&mut self, tools: &SessionTools) {
+        self.args.extend(tools.args.iter().cloned());
+        self.set.extend(tools.env.iter().cloned());
+    }
+
     /// An environment with what is to be set, and without what is to be taken away.
     pub fn environment(&self, inherited: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let stays = |(name, _): &&(OsString, OsString)| {
@@ -63,7 +69,7 @@ impl Launch {
 }
 
 /// Text as TOML has it in one line, as a value or as a key.
-fn toml_string(text: &str) -> String {
+pub(crate) fn toml_string(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
         match character {

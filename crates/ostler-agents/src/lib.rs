@@ -17,6 +17,7 @@ pub mod instructions;
 mod launch;
 mod layer;
 mod literal;
+mod mcp;
 mod observer;
 mod picture;
 mod preset;
@@ -39,6 +40,7 @@ mod wording;
 pub use headless::HeadlessCall;
 pub use launch::Launch;
 pub use layer::{Layer, PresetError};
+pub use mcp::{McpSpec, SessionTools, session_tools};
 pub use observer::{Observer, settings_for};
 pub use preset::{
     ComposerSpec, ConfigDir, ConversationSpec, Cost, FirstPrompt, Headless, Identity, Input, Preset,

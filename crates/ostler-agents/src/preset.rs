@@ -6,6 +6,7 @@ use semver::{Version, VersionReq};
 use serde::{Deserialize, Serialize};
 
 use crate::hooks::HookSpec;
+use crate::mcp::McpSpec;
 use crate::rule::RuleSpec;
 use crate::transcript::TranscriptSpec;
 use crate::version;
@@ -34,6 +35,8 @@ pub struct Preset {
     pub config: ConfigDir,
     /// How it reports events to programs.
     pub hooks: Option<HookSpec>,
+    /// How it is told of the tools that ostler has for it.
+    pub mcp: Option<McpSpec>,
     /// Where it writes down its conversation.
     pub transcript: Option<TranscriptSpec>,
     /// The file in a project that it reads instructions from.

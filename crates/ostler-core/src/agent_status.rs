@@ -9,6 +9,7 @@
 
 use jiff::tz::TimeZone;
 
+use crate::awaited::Awaited;
 use crate::breaker::Limit;
 use crate::detector::{At, Reporter, TurnRecord};
 use crate::reset_time::reset_time;
@@ -47,7 +48,9 @@ pub struct AgentStatus {
     /// When its terminal last had output that was no echo.
     pub last_output: Option<Steady>,
     /// When it last called one of ostler's tools.
-    pub last_heartbeat: Option<Steady>,
+    pub last_heartbeat: Option<Wall>,
+    /// What it said it waits for.
+    pub awaited: Option<Box<Awaited>>,
 }
 
 impl AgentStatus {

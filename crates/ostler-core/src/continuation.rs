@@ -45,6 +45,7 @@ pub use memory::{Decision, Phase, Standing};
 pub use progress::Stand;
 pub use terms::{MAX_TURNS, Terms};
 
+use crate::awaited::Awaited;
 use crate::stop::{Stop, Stopped, Trigger};
 use crate::stop_analysis::{self, Action as Decided, Analysis, Checked, Conclusion, LastWords, Observed};
 use crate::{Failure, Now, Steady, Wall};
@@ -116,6 +117,10 @@ pub struct Examined {
     pub open: Vec<String>,
     /// Other prompts wait for the agent: it has something to do anyway.
     pub queued: bool,
+    /// What the agent said it waits for.
+    pub awaited: Option<Awaited>,
+    /// What is left to do, as the agent said when it asked to be sent on.
+    pub wants_on: Option<String>,
 }
 
 /// What to do.
@@ -385,10 +390,12 @@ impl Continuation {
             checks: examined.checks,
             changed: examined.changed,
             words: examined.words,
+            waits: examined.awaited.is_some(),
+            wants_on: examined.wants_on.is_some(),
             iterations: self.turns,
             max_iterations: terms.turns(),
         });
-        if let Some(until) = limit_end(stop, &analysis, self.limits, now.wall) {
+        if let Some(until) = limit_end(stop, examined, &analysis, self.limits, now.wall) {
             self.limits += u32::from(until.1);
             let why = analysis.evidence.join("; ");
             let mut actions = vec![self.decide(trigger, &analysis, Decided::NoAction, Some(until.0))];
@@ -486,7 +493,9 @@ impl Continuation {
         let pause = terms.pause() * (1 << self.progress.repeats().min(LONGEST_PAUSE.ilog2()));
         let until = self.prompted.map_or(now.wall, |last| last.plus(pause).max(now.wall));
         actions.push(self.decide(trigger, analysis, decided, (until > now.wall).then_some(until)));
-        let failures = prompt::reasons(&examined.failures, &examined.open);
+        let wanted = examined.wants_on.as_slice();
+        let open = if wanted.is_empty() { &examined.open[..] } else { wanted };
+        let failures = prompt::reasons(&examined.failures, open);
         let why = analysis.evidence.join("; ");
         if until > now.wall || self.held {
             self.go(Phase::Waiting { until, why, failures }, now);
@@ -570,9 +579,18 @@ fn is_end(stop: Stop) -> bool {
 }
 
 /// Until when to wait, and whether that is a guess, where something outside keeps the agent.
-fn limit_end(stop: Stop, analysis: &Analysis, limits: u32, now: Wall) -> Option<(Wall, bool)> {
+fn limit_end(
+    stop: Stop,
+    examined: &Examined,
+    analysis: &Analysis,
+    limits: u32,
+    now: Wall,
+) -> Option<(Wall, bool)> {
     if analysis.conclusion != Conclusion::WaitingExternal {
         return None;
+    }
+    if let Some(until) = examined.awaited.as_ref().and_then(|awaited| awaited.until) {
+        return Some((until.max(now), false));
     }
     let told = match stop {
         Stop::Limited { until, .. } | Stop::TurnFailed { until, .. } => until,

@@ -17,6 +17,7 @@
 //! - [`message`]: what is recorded of messages.
 //! - [`typing`]: in which order input goes to a terminal, and what is known of each piece.
 //! - [`agent_status`]: what an agent is doing, for decisions, and how its turn or its process ended ([`stop`]).
+//! - [`awaited`]: what an agent said it waits for.
 //! - [`stop_watch`]: when an agent is ready, when it stops, and when it goes on.
 //! - [`run`]: a task with all its attempts, until it is done or there is no point in going on.
 //! - [`breaker`]: whether a provider is worth trying.
@@ -29,6 +30,7 @@
 //! - [`name`]: what sessions may be called.
 
 pub mod agent_status;
+pub mod awaited;
 pub mod beacon;
 pub mod breaker;
 pub mod continuation;

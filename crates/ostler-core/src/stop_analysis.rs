@@ -70,6 +70,10 @@ pub struct Observed {
     pub changed: Option<bool>,
     /// What the agent's last words come to.
     pub words: LastWords,
+    /// It has said by a tool that it waits for something.
+    pub waits: bool,
+    /// It has asked by a tool to be sent on.
+    pub wants_on: bool,
     /// Prompts so far.
     pub iterations: u32,
     /// Prompts that there may be.
@@ -145,6 +149,12 @@ fn by_checks(observed: &Observed) -> Option<Found> {
         Checked { passed: 1.., failed: 0 } if observed.checks.is_some() => {
             let passed = observed.checks.unwrap_or_default().passed;
             Some(found(Conclusion::TaskComplete, 0.95, format!("checks: {passed} passed")))
+        }
+        _ if observed.waits => {
+            Some(found(Conclusion::WaitingExternal, 0.95, "the agent said what it waits for"))
+        }
+        _ if observed.wants_on && observed.iterations < observed.max_iterations => {
+            Some(found(Conclusion::Incomplete, 0.95, "the agent asked to be sent on"))
         }
         _ if asks => Some(found(Conclusion::WaitingInput, 0.85, "last words: a question")),
         Checked { failed: 0, .. } => None,

@@ -283,7 +283,7 @@ impl StopWatch {
             exit,
             last_output: last_output.map(|at| now.wall_at(at)),
             idle_for: active.map_or(Duration::ZERO, |active| Moment::of(now.steady).since(active)),
-            last_heartbeat: seen.and_then(|seen| seen.status.last_heartbeat).map(|at| now.wall_at(at)),
+            last_heartbeat: seen.and_then(|seen| seen.status.last_heartbeat),
         }
     }
 }

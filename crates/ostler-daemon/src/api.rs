@@ -13,6 +13,8 @@ pub(crate) mod hooks;
 pub(crate) mod messages;
 pub(crate) mod metrics;
 pub(crate) mod providers;
+pub(crate) mod questions;
 pub(crate) mod runs;
 pub(crate) mod sessions;
+pub(crate) mod tools;
 pub(crate) mod views;

@@ -11,7 +11,7 @@ use crate::api::context::{self, ProjectRecords};
 use crate::api::messages::{self, Draft};
 use crate::api::providers::{self, Providers};
 use crate::api::views::{self, View, ViewEvent};
-use crate::api::{daemon, events, hooks, metrics, runs, sessions};
+use crate::api::{daemon, events, hooks, metrics, questions, runs, sessions, tools};
 use crate::frame_stream::FrameStream;
 use crate::services::Services;
 
@@ -155,6 +155,15 @@ impl Connection {
                 let payload = stream.due(MAX_FRAME).await?.bytes()?;
                 let printed = hooks::report(&services.hook_reports, *report, payload).await;
                 printed.map(|print| Response::Hook { print })
+            }
+            Request::Questions { name, all } => questions::list(sessions, store, name.as_deref(), all)
+                .await
+                .map(|questions| Response::Questions { questions }),
+            Request::AnswerQuestion { id, text } => questions::answer(sessions, store, &id, &text)
+                .await
+                .map(|question| Response::Questions { questions: vec![question] }),
+            Request::Tool(request) => {
+                tools::call(services, *request).await.map(|answer| Response::Tool { answer })
             }
             Request::Context(request) => context::load(sessions, store, context, *request)
                 .await

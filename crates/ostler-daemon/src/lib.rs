@@ -57,6 +57,7 @@ mod startup;
 mod stop;
 pub mod store_choice;
 mod survivors;
+mod tool_callers;
 pub mod transcript;
 mod transport;
 mod trusted_path;

@@ -1,12 +1,14 @@
 //! What has to be found and made before an agent is started.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostler_agents::hooks::{HookSpec, session_hooks};
-use ostler_agents::{Agent, FirstPrompt, Launch, version};
+use ostler_agents::{Agent, FirstPrompt, Launch, McpSpec, SessionTools, session_tools, version};
 use ostler_core::start_plan::Abilities;
 use ostler_hold::create_private;
 use ostler_protocol::{Code, ErrorKind, OsText, Problem};
@@ -106,6 +108,8 @@ pub(crate) struct Manner {
     pub(crate) unattended: bool,
     /// The user trusts the folder.
     pub(crate) trusted: bool,
+    /// It is told of ostler's tools.
+    pub(crate) tools: bool,
 }
 
 /// In the directory of a session whose user said that it works without a person who approves.
@@ -116,19 +120,38 @@ pub(crate) fn is_unattended(dir: &Path) -> bool {
     dir.join(UNATTENDED).is_file()
 }
 
-/// Records that the user's own arguments leave no room for the hooks of a session.
-async fn record_left_out(store: &StoreHandle, session: &NewSession, said: String) {
-    tracing::info!(session = %session.name, said, "hooks are left out");
-    let reason = format!("your arguments say something else: {said}");
+/// Records that the hooks of a session, or the tools, are left out, and why.
+async fn record_left_out(store: &StoreHandle, session: &NewSession, event: &'static str, reason: String) {
+    tracing::info!(session = %session.name, event, reason);
     let event = NewEvent {
         at: clock::now(),
         session: Some(session.id.clone()),
-        event: "hooks.left_out",
+        event,
         details: json!({ "reason": reason }),
     };
     if let Err(error) = store.run(move |store| store.record(&event)).await {
         tracing::error!(session = %session.name, %error, "not recorded");
     }
+}
+
+/// Why the agent is not told of ostler's tools, though it could be.
+fn why_no_tools(
+    tools: &SessionTools,
+    spec: &McpSpec,
+    dir: &Path,
+    args: &[OsString],
+    env: &[(OsString, OsString)],
+) -> Option<String> {
+    if let Some(said) = tools.contradicted_by(args, env) {
+        return Some(format!("your arguments or your environment say something else: {said}"));
+    }
+    if let Some(file) = spec.replaces.as_ref().filter(|file| Path::new(file).exists()) {
+        return Some(format!("it would not read {file} any more"));
+    }
+    let others_write = |metadata: &Metadata| metadata.uid() != 0 || metadata.mode() & 0o022 != 0;
+    let is_open = |above: &&Path| fs::metadata(above).is_ok_and(|metadata| others_write(&metadata));
+    let open = dir.ancestors().find(is_open).filter(|_| spec.file_of_root)?;
+    Some(format!("it believes files of root only, and {} is not root's alone", open.display()))
 }
 
 /// Adds what the preset says to arguments and environment, and sets up the hooks of this session; returns what the
@@ -148,11 +171,24 @@ pub(crate) async fn prepare(
     // What the user says in so many words is not contradicted.
     if let Some(said) = hooks.as_ref().and_then(|hooks| hooks.contradicted_by(args)) {
         hooks = None;
-        record_left_out(store, session, said).await;
+        let reason = format!("your arguments say something else: {said}");
+        record_left_out(store, session, "hooks.left_out", reason).await;
+    }
+    let mut tools = agent.preset.mcp.as_ref().filter(|_| manner.tools).and_then(|spec| {
+        let tools = session_tools(spec, session.agent_version.as_deref(), executable, &dir)?;
+        Some((tools, spec))
+    });
+    if let Some(reason) = tools.as_ref().and_then(|(tools, spec)| why_no_tools(tools, spec, &dir, args, env))
+    {
+        tools = None;
+        record_left_out(store, session, "tools.left_out", reason).await;
     }
     let mut launch = Launch::new(&agent.preset, manner.unattended, hooks.as_ref());
     if manner.trusted {
         launch.trust(&agent.preset.startup, &session.cwd);
+    }
+    if let Some((tools, _)) = &tools {
+        launch.give_tools(tools);
     }
     args.splice(0..0, launch.args.iter().map(OsString::from));
     *env = launch.environment(env);
@@ -166,6 +202,7 @@ pub(crate) async fn prepare(
         Abilities { hook, argument: agent.preset.prompt.first != FirstPrompt::None }
     };
     let mut files: Vec<(String, String)> = hooks.map_or_else(Vec::new, |hooks| hooks.files);
+    files.extend(tools.into_iter().flat_map(|(tools, _)| tools.files));
     if manner.unattended {
         files.push((UNATTENDED.into(), String::new()));
     }

@@ -21,6 +21,7 @@ use crate::runs::{Owner, Runs};
 use crate::session::{self, Handles};
 use crate::sessions::Sessions;
 use crate::starter::Starter;
+use crate::tool_callers::ToolCallers;
 use crate::transcript::Transcripts;
 
 /// What a daemon is made of.
@@ -38,6 +39,7 @@ pub(crate) struct Services {
     pub(crate) records: Records,
     pub(crate) context: ContextAssembler,
     pub(crate) hook_reports: HookReports,
+    pub(crate) tool_callers: ToolCallers,
     pub(crate) knowledge: Arc<Knowledge>,
     /// Word of changed files.
     pub(crate) hints: Hints,
@@ -94,6 +96,7 @@ impl Services {
             executable: executable.into(),
         };
         let runs = Runs::new(owner, shared_store.clone(), starter.clone());
+        let tool_callers = ToolCallers::new(sessions.clone());
         let hook_reports = HookReports::new(home.clone(), store.clone(), sessions.clone());
         Self {
             control,
@@ -106,6 +109,7 @@ impl Services {
             records,
             context,
             hook_reports,
+            tool_callers,
             knowledge,
             hints,
             ended,

@@ -1,6 +1,7 @@
 //! A session: the actor that owns it, and tickets to the actor.
 
 mod actor;
+mod answers;
 mod by_file;
 mod ended;
 mod explain;
@@ -16,11 +17,13 @@ use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
 use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
 use ostler_screen::Size;
+use ostler_session::Says;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
 
 pub(crate) use actor::{Actor, Origin, environment, keep_environment, mailbox};
+pub(crate) use answers::answer_id;
 pub(crate) use ended::{ended_info, ended_screen};
 pub(crate) use handles::Handles;
 pub(crate) use info::{message as message_info, process as process_info};
@@ -68,11 +71,18 @@ pub(crate) enum Command {
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
     /// Hear what the agent's hook saw.
     Hook(Box<HookCommand>),
+    /// The agent called one of ostler's tools; where it says something, somebody is told when that is recorded.
+    AgentCall { id: String, says: Says, noted: Option<oneshot::Sender<()>> },
+    /// Tell the agent the answers to its questions; the word comes when the messages are recorded.
+    TellAnswers(oneshot::Sender<()>),
     /// What hooks reported while there was no daemon was handed over.
     SpoolHeard,
     /// The daemon is about to end: put the screen on disk.
     Park(oneshot::Sender<()>),
 }
+
+/// Gets a message when it is recorded, or why it is not.
+pub(crate) type Queued = oneshot::Sender<Result<MessageInfo, Problem>>;
 
 /// A message for the program.
 #[derive(Debug)]
@@ -83,7 +93,7 @@ pub(crate) struct SendCommand {
     /// Answer when this much is proven.
     pub(crate) wait: Proof,
     /// Gets the message when it is recorded.
-    pub(crate) queued: oneshot::Sender<Result<MessageInfo, Problem>>,
+    pub(crate) queued: Queued,
     /// Gets the message when that much is proven, or never will be.
     pub(crate) settled: oneshot::Sender<MessageInfo>,
 }

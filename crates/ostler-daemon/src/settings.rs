@@ -48,6 +48,8 @@ pub struct Settings {
     pub runs: RunSettings,
     /// How agents are carried on.
     pub carry_on: CarryOnSettings,
+    /// What agents can do by tools.
+    pub tools: ToolSettings,
     /// Files that could not be used.
     pub problems: Vec<PresetError>,
 }
@@ -68,6 +70,7 @@ struct UserFile {
     delivery: DeliverySettings,
     runs: RunSettings,
     carry_on: CarryOnSettings,
+    tools: ToolSettings,
 }
 
 fn checked<'de, D: Deserializer<'de>>(written: D) -> Result<judge::Settings, D::Error> {
@@ -134,6 +137,22 @@ impl CarryOnSettings {
     }
 }
 
+/// What agents can do by tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ToolSettings {
+    /// Agents are told of the tools when they are started.
+    pub register: bool,
+    /// Agents may send messages to other sessions of their project.
+    pub send_message: bool,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self { register: true, send_message: false }
+    }
+}
+
 /// Where runs and breakers are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -173,6 +192,7 @@ pub fn load(home: &Home, cwd: &Path) -> Settings {
             settings.delivery = found.delivery;
             settings.runs = found.runs;
             settings.carry_on = found.carry_on;
+            settings.tools = found.tools;
         }
         Some(Err(problem)) => settings.user = settings.note(&file, problem),
         None => {}

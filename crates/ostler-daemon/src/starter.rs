@@ -20,7 +20,7 @@ use crate::home::Home;
 use crate::preparation::{self, Found, Manner, Why};
 use crate::session::{Command, Origin, ended_info};
 use crate::sessions::Sessions;
-use crate::{clock, hooks, identity, left_blocks, policy, unrecorded};
+use crate::{clock, hooks, identity, left_blocks, policy, settings, unrecorded};
 
 /// How many ended sessions are kept for a look back.
 const KEEP_ENDED: u32 = 100;
@@ -208,7 +208,10 @@ impl Starter {
         }
         let trusted = self.trust(Path::new(&session.start.cwd), trust).await;
         let trusted = trusted.map_err(|error| format!("the trust cannot be recorded: {error}"))?;
-        let manner = Manner { hooks: asked.hooks, unattended: asked.unattended, trusted };
+        let (home, folder) = (self.home.clone(), PathBuf::from(&session.start.cwd));
+        let settings = tokio::task::spawn_blocking(move || settings::load(&home, &folder).tools).await;
+        let tools = settings.unwrap_or_default().register;
+        let manner = Manner { hooks: asked.hooks, unattended: asked.unattended, trusted, tools };
         preparation::prepare(&self.store, &self.executable, agent, &session.start, args, env, manner)
             .await
             .map_err(|error| format!("its hooks cannot be set up: {error}"))

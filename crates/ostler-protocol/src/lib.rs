@@ -15,6 +15,7 @@ mod problem;
 mod request;
 mod response;
 mod run;
+mod tool;
 
 pub use context::{
     ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, RecordInfo, SaveRequest,
@@ -27,12 +28,13 @@ pub use request::{
     CarryOnRequest, Request, ResumeRequest, SendTerms, Since, StartRequest, StartupRequest, ViewRequest,
 };
 pub use response::{
-    DaemonInfo, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, ProcessInfo, Response, RuleInfo,
-    SessionInfo, SignalInfo, TerminalInfo,
+    DaemonInfo, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, ProcessInfo, ProgressInfo, Response,
+    RuleInfo, SessionInfo, SignalInfo, TerminalInfo,
 };
 pub use run::{
     CheckInfo, CommittedWork, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest, RunWorkTree,
 };
+pub use tool::{MAX_TOOL_TEXT, QuestionInfo, TaskInfo, ToolAnswer, ToolCall, ToolRequest, WaitFor};
 
 /// Number of the protocol this build speaks.
 pub const PROTOCOL: u32 = 1;

@@ -91,6 +91,16 @@ pub enum Code {
     ProviderUnknown,
     /// The store that runs and breakers are kept in does not answer.
     SharedStoreUnavailable,
+    /// The caller could not prove that it runs in the session (`session`).
+    SessionUnproven,
+    /// The agent calls tools too often.
+    TooManyCalls,
+    /// The user does not allow agents to send messages to each other.
+    SendNotAllowed,
+    /// No question has this id (`question`).
+    QuestionNotFound,
+    /// The question was answered otherwise (`question`).
+    QuestionAnswered,
     /// The database is damaged.
     RecordDamaged,
     /// The daemon does not know this request: it is of another version.
@@ -99,7 +109,7 @@ pub enum Code {
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 29] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -122,6 +132,11 @@ impl Code {
         Self::DirectoryTaken,
         Self::ProviderUnknown,
         Self::SharedStoreUnavailable,
+        Self::SessionUnproven,
+        Self::TooManyCalls,
+        Self::SendNotAllowed,
+        Self::QuestionNotFound,
+        Self::QuestionAnswered,
         Self::RecordDamaged,
         Self::UnknownRequest,
     ];
@@ -151,6 +166,11 @@ impl Code {
             Self::DirectoryTaken => "directory_taken",
             Self::ProviderUnknown => "provider_unknown",
             Self::SharedStoreUnavailable => "shared_store_unavailable",
+            Self::SessionUnproven => "session_unproven",
+            Self::TooManyCalls => "too_many_calls",
+            Self::SendNotAllowed => "send_not_allowed",
+            Self::QuestionNotFound => "question_not_found",
+            Self::QuestionAnswered => "question_answered",
             Self::RecordDamaged => "record_damaged",
             Self::UnknownRequest => "unknown_request",
         }

@@ -11,6 +11,7 @@ use crate::context::{ContextPlace, ContextRequest, SaveRequest};
 use crate::hook::HookReport;
 use crate::os_text::OsText;
 use crate::run::RunRequest;
+use crate::tool::ToolRequest;
 
 /// A request to the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -174,6 +175,22 @@ pub enum Request {
         place: ContextPlace,
         /// Forget what is kept of it, too.
         records: bool,
+    },
+    /// Calls one of the tools for agents.
+    Tool(Box<ToolRequest>),
+    /// Lists what agents ask their owner.
+    Questions {
+        /// Only of this session.
+        name: Option<String>,
+        /// Those that were answered too.
+        all: bool,
+    },
+    /// Answers a question of an agent.
+    AnswerQuestion {
+        /// Its id.
+        id: String,
+        /// The answer, or the number of a choice.
+        text: String,
     },
     /// Tells about the daemon.
     Daemon,

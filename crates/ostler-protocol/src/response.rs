@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
 use crate::problem::Problem;
 use crate::run::{ProviderInfo, RunInfo};
+use crate::tool::{QuestionInfo, ToolAnswer};
 
 /// An answer of the daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -91,6 +92,16 @@ pub enum Response {
     },
     /// What was cleared of a project.
     Cleared(ClearedInfo),
+    /// What one of the tools for agents answers.
+    Tool {
+        /// The answer.
+        answer: ToolAnswer,
+    },
+    /// What agents ask their owner.
+    Questions {
+        /// Oldest first.
+        questions: Vec<QuestionInfo>,
+    },
     /// It is done.
     Done,
     /// It was not done.
@@ -194,9 +205,33 @@ pub struct SessionInfo {
     /// The agent's own id of the conversation, once it was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
+    /// When the agent last called one of ostler's tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_heartbeat: Option<Timestamp>,
+    /// How far the work has got, as the agent said last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressInfo>,
+    /// What the agent said it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaited: Option<ostler_core::awaited::Awaited>,
+    /// What the agent asks its owner, and is not answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<QuestionInfo>,
     /// The processes before the present one, oldest first, where they were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<ProcessInfo>,
+}
+
+/// How far the work has got, as an agent says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgressInfo {
+    /// In words.
+    pub text: String,
+    /// In percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u8>,
+    /// When it said so.
+    pub at: Timestamp,
 }
 
 /// The number of a session's first process.

@@ -148,13 +148,14 @@ impl Session {
 
     fn conclude(&mut self, examination: Examination) {
         let Examination { checks, failures, changed, .. } = examination;
+        let (awaited, wants_on) = self.take_wishes();
         let summary = &self.conversation.summary;
         let said = summary.last_words().map(str::to_owned);
         let words = summary.meaning();
         let open = summary.open();
         let prompt = |open: &Open| !open.message.terms.raw && open.message.terms.sender != CARRIES_ON;
         let queued = self.outbox.open.values().any(|open| prompt(open) && open.delivery.is_waiting());
-        let examined = Examined { checks, failures, changed, words, said, open, queued };
+        let examined = Examined { checks, failures, changed, words, said, open, queued, awaited, wants_on };
         self.note(Note::CarryOn(Event::Examined(examined)));
     }
 

@@ -179,6 +179,8 @@ pub enum Answer {
     Message(Box<MessageView>),
     /// It cannot be done.
     Refused(Refusal),
+    /// It is recorded.
+    Noted,
     /// What the holder says of its terminal; nothing if it did not answer.
     Terminal(Option<TerminalStatus>),
 }

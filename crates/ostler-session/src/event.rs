@@ -8,6 +8,7 @@ use ostler_core::{Fact, Proof, Wall, continuation, judge, typing};
 use ostler_screen::{SafeText, Size};
 use serde_json::Value;
 
+use crate::agent_calls::AgentCall;
 use crate::carrying_on::Examination;
 use crate::profile::AgentProfile;
 
@@ -98,6 +99,8 @@ pub enum Event<'a> {
     },
     /// What became of a question to the judge.
     Judge(judge::Event),
+    /// The agent called one of ostler's tools.
+    AgentCalled(AgentCall),
     /// The processes were looked at; nothing if they could not be.
     Sampled(Option<ProcessSample>),
     /// Whether the agent's own process was found below the program: its number.

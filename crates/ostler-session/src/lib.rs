@@ -17,7 +17,7 @@
 //! - `outbox`, `delivering`, `writes` and `proofs`: messages, what is typed for them, what is proven of them
 //!   (`ostler_core::queue`, `ostler_core::delivery`);
 //! - `human_input`: people at the terminal; the order of all input is `ostler_core::typing`;
-//! - `agent_speech`: what the agent says to ostler; `stops`: when it has stopped (`ostler_core::stop_watch`).
+//! - `agent_speech`: what the agent says to ostler; `agent_calls`: what it says by calling its tools; `stops`: when it has stopped (`ostler_core::stop_watch`).
 //!
 //! Machines do not call each other. What one has to tell another is a note in a queue; what follows from a note is heard
 //! before the next one, so that every event has the same consequences in the same order.
@@ -29,6 +29,7 @@
 //! is not. `journal` keeps what the store refuses. A delivery that wants to type is copied, stepped and replaced when
 //! the step is recorded; where it is not, it looks afresh.
 
+mod agent_calls;
 mod agent_process;
 mod agent_speech;
 mod carrying_on;
@@ -64,6 +65,7 @@ mod terminal;
 mod timers;
 mod writes;
 
+pub use agent_calls::{AgentCall, Progress, Says};
 pub use agent_speech::WISH;
 pub use carrying_on::{CARRIES_ON, Examination, RUN};
 pub use change::Change;

@@ -6,6 +6,7 @@ use ostler_core::{Now, Steady, Usage, Wall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::agent_calls::AgentCalls;
 use crate::conversation::{Conversation, ConversationSummary};
 use crate::stops::StopsMemory;
 
@@ -30,6 +31,9 @@ pub(crate) struct Remembered {
     /// What was said of stops.
     #[serde(default)]
     pub(crate) stops: StopsMemory,
+    /// What the agent said by calling tools.
+    #[serde(default)]
+    pub(crate) calls: AgentCalls,
     /// The agent's own id of the conversation.
     #[serde(default)]
     conversation: Option<String>,
@@ -51,6 +55,7 @@ impl Remembered {
         conversation: &Conversation,
         stops: &StopsMemory,
         carrying_on: &Continuation,
+        calls: &AgentCalls,
     ) -> Self {
         let Conversation { id, begun, read, usage, summary, tells_replies, context_given, .. } = conversation;
         Self {
@@ -61,6 +66,7 @@ impl Remembered {
             tells_replies: *tells_replies,
             usage: *usage,
             stops: *stops,
+            calls: calls.clone(),
             conversation: id.clone(),
             begun: *begun,
             context_given: *context_given,
@@ -98,6 +104,7 @@ pub fn begin_carried_on(terms: Terms, now: Wall) -> Option<String> {
         begun: false,
         context_given: None,
         carrying_on,
+        calls: AgentCalls::default(),
     };
     serde_json::to_string(&first).ok()
 }
@@ -147,6 +154,7 @@ impl Carried {
             tells_replies: tells_replies && goes_on,
             usage,
             stops: StopsMemory::default(),
+            calls: AgentCalls::default(),
             conversation: conversation.filter(|_| goes_on),
             begun: goes_on,
             context_given: None,

@@ -171,7 +171,8 @@ impl Session {
     pub(crate) fn remembered(&self) -> Option<String> {
         let (detector, stops) = (self.observer.detector().memory(), self.stops.memory());
         let carrying_on = &self.carrying_on.machine;
-        let memory = Remembered::new(self.since, detector, &self.conversation, &stops, carrying_on);
+        let memory =
+            Remembered::new(self.since, detector, &self.conversation, &stops, carrying_on, &self.calls);
         serde_json::to_string(&memory).ok()
     }
 

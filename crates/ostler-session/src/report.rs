@@ -142,7 +142,8 @@ impl Session {
             usage: self.conversation.usage,
             transcript_lags: detector.transcript_lags(),
             last_output: Some(self.changed).filter(|at| *at > Steady(0)),
-            last_heartbeat: None,
+            last_heartbeat: self.last_heartbeat(),
+            awaited: self.awaited().cloned().map(Box::new),
         }
     }
 }

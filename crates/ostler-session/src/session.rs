@@ -10,6 +10,7 @@ use ostler_core::typing::Typing;
 use ostler_core::{Now, Steady, Wall, detector, judge, lifecycle};
 use ostler_screen::Size;
 
+use crate::agent_calls::AgentCalls;
 use crate::agent_process::AgentProcess;
 use crate::carrying_on::CarryingOn;
 use crate::change::Change;
@@ -53,6 +54,7 @@ pub struct Session {
     pub(crate) conversation: Conversation,
     pub(crate) stops: Stops,
     pub(crate) carrying_on: CarryingOn,
+    pub(crate) calls: AgentCalls,
     pub(crate) dialogs: Dialogs,
     pub(crate) judge: Judge,
     pub(crate) outbox: Outbox,
@@ -100,6 +102,7 @@ impl Session {
         } = saved;
         let profile = AgentProfile::default();
         let remembered = memory.as_deref().and_then(Remembered::read);
+        let calls = remembered.as_ref().map(|remembered| remembered.calls.clone()).unwrap_or_default();
         let (since, memory, conversation, stops, carrying_on) = match remembered.map(Remembered::into_parts) {
             Some(parts) => parts,
             None => (created, None, Conversation::default(), StopsMemory::default(), Continuation::default()),
@@ -123,6 +126,7 @@ impl Session {
             conversation,
             stops: Stops::new(&stops, zone, now),
             carrying_on: CarryingOn::new(carrying_on),
+            calls,
             dialogs: Dialogs::default(),
             judge: Judge::new(judge::Settings::default()),
             outbox: Outbox::default(),
@@ -208,6 +212,7 @@ impl Session {
             Event::Hook(report) => self.on_hook(report),
             Event::HookPrinted { orders, again, taken } => self.on_hook_printed(&orders, again, taken),
             Event::Escalated { id, in_file, tell } => self.on_escalated(&id, in_file, tell),
+            Event::AgentCalled(call) => self.on_agent_call(call),
             Event::Judge(event) => self.note(Note::Judge(event)),
             Event::Sampled(sample) => self.on_sample(sample),
             Event::AgentFound(pid) => self.on_agent_found(pid),

@@ -48,6 +48,11 @@ impl Stops {
         self.watch.found()
     }
 
+    /// When the agent was last given a prompt.
+    pub(crate) fn prompted(&self) -> Option<Wall> {
+        self.memory().prompt
+    }
+
     pub(crate) fn memory(&self) -> StopsMemory {
         let (prompt, taken) = match self.prompt {
             PromptState::Prompt { sent, taken } => (Some(sent), taken),

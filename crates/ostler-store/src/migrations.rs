@@ -194,6 +194,20 @@ const STEPS: &[&str] = &[
         PRIMARY KEY (session, number)
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    CREATE TABLE questions (                        -- what agents ask their owner
+        number      INTEGER PRIMARY KEY AUTOINCREMENT,
+        request     TEXT NOT NULL UNIQUE,           -- the call that asked
+        session     TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        asked_ms    INTEGER NOT NULL,
+        question    TEXT NOT NULL,
+        choices     TEXT NOT NULL,                  -- JSON: a list of texts
+        answer      TEXT,
+        answered_ms INTEGER,
+        told        INTEGER NOT NULL DEFAULT 0      -- a message with the answer is recorded
+    ) STRICT;
+    CREATE INDEX questions_of_session ON questions (session, number);
+",
 ];
 
 /// Schema version of this build.

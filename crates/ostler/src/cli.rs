@@ -103,6 +103,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Context,
     },
+    /// Show what agents ask you, and answer
+    Ask {
+        #[command(subcommand)]
+        command: Ask,
+    },
+    /// Give the agent of a session ostler's tools, over the Model Context Protocol (run by the agent)
+    Mcp(Mcp),
     /// Report what happened in an agent (run by its hooks)
     #[command(hide = true)]
     Hook(Hook),
@@ -329,6 +336,51 @@ pub(crate) struct Events {
     /// Print JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ask {
+    /// List the questions that are open, oldest first
+    List {
+        /// Only of this session
+        name: Option<String>,
+        /// Those that were answered, too
+        #[arg(long, short)]
+        all: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Answer a question; the agent gets the answer as a message
+    Answer {
+        /// The question's id
+        id: String,
+        /// The answer, the number of a choice, or - to read it from standard input
+        #[arg(allow_hyphen_values = true)]
+        text: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// List the tools
+    Tools,
+    /// Call a tool from within a session, for agents that do not speak the protocol
+    Call {
+        /// The tool
+        tool: String,
+        /// Its arguments: a JSON object
+        arguments: Option<String>,
+    },
 }
 
 /// A hook must not fail because a newer ostler wrote its command: what is not known is passed over.

@@ -47,13 +47,21 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
             about("run")?
         ),
         Code::ProviderUnknown => "ostler providers lists the breakers that are kept".into(),
+        Code::QuestionNotFound => "ostler ask list --all shows them".into(),
+        Code::QuestionAnswered => format!("`ostler send {}` tells the agent more", about("session")?),
         Code::SharedStoreUnavailable => "runs go on with what is known; check the server, or --store".into(),
         Code::RecordDamaged => REPAIR.into(),
         Code::UnknownRequest => {
             "its version may be older: ostler daemon stop, then try again (programs go on)".into()
         }
         // The daemon's own hint holds for every front end, or there is none.
-        Code::Unspecified | Code::SessionRecovering | Code::MessageSessionEnded | Code::MessageTooLong => {
+        Code::Unspecified
+        | Code::SessionRecovering
+        | Code::MessageSessionEnded
+        | Code::MessageTooLong
+        | Code::SessionUnproven
+        | Code::TooManyCalls
+        | Code::SendNotAllowed => {
             return None;
         }
     })

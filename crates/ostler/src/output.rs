@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use jiff::Timestamp;
 use ostler_core::State;
+use ostler_core::awaited::{Awaited, AwaitedThing};
 use ostler_protocol::SessionInfo;
 use serde::Serialize;
 
@@ -103,7 +104,11 @@ pub(crate) fn sessions(sessions: &[SessionInfo], now: Timestamp) -> String {
         let state = state(session.state, 8);
         let since = ago(session.since, now);
         let command = plain(&session.command.join(" "));
-        format!("{:width$}  {state}  {since:5}  {pid:>8}  {command}{kind}", session.name)
+        let asks = session
+            .questions
+            .first()
+            .map_or_else(String::new, |question| format!(" (asks you: {})", question.id));
+        format!("{:width$}  {state}  {since:5}  {pid:>8}  {command}{kind}{asks}", session.name)
     }));
     lines.join("\n") + "\n"
 }
@@ -153,6 +158,18 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     if let Some(text) = session.deliveries.as_ref().map(prompts) {
         lines.push(("prompts", text));
     }
+    for question in &session.questions {
+        let text = format!("{}: {} (ostler ask answer {0} TEXT)", question.id, plain(&question.question));
+        lines.push(("asks you", text));
+    }
+    if let Some(progress) = &session.progress {
+        let percent = progress.percent.map_or_else(String::new, |percent| format!(" ({percent} %)"));
+        let text = format!("{}{percent}, {} ago", plain(&progress.text), ago(progress.at, now));
+        lines.push(("progress", text));
+    }
+    if let Some(awaited) = &session.awaited {
+        lines.push(("waits for", plain(&waited_for(awaited))));
+    }
     if let Some(exit) = &session.exit {
         lines.push(("used", format!("{:.2} s of CPU, {} KiB of memory at most", exit.cpu, exit.max_rss_kib)));
         if !exit.survivors.is_empty() {
@@ -167,6 +184,20 @@ pub(crate) fn session(session: &SessionInfo, now: Timestamp) -> String {
     lines.push(("files", session.dir.clone()));
     let lines: Vec<String> = lines.iter().map(|(name, value)| format!("{name:10} {value}")).collect();
     lines.join("\n") + "\n"
+}
+
+/// What an agent waits for, in words.
+fn waited_for(awaited: &Awaited) -> String {
+    let what = match &awaited.what {
+        AwaitedThing::Process { pid, .. } => format!("process {pid}"),
+        AwaitedThing::Shell { name } => format!("its shell {name}"),
+        AwaitedThing::File { path } => format!("the file {path}"),
+        AwaitedThing::Time => "a time".to_owned(),
+    };
+    let until = awaited.until.and_then(|at| Timestamp::from_millisecond(i64::try_from(at.0).ok()?).ok());
+    let until = until.map_or_else(String::new, |at| format!(", until {at:.0} at most"));
+    let note = awaited.note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
+    format!("{what}{until}{note}")
 }
 
 /// What became of a session's prompts, in words.

@@ -30,6 +30,8 @@ pub enum Part {
     Refused,
     /// Agents that stop before their work is done.
     CarryOn,
+    /// Calls of the tools that ostler gives agents.
+    Mcp,
     /// Agents that are killed, and resumed with their conversation.
     Resume,
     /// Messages whose daemon is killed at any moment.
@@ -40,7 +42,7 @@ pub enum Part {
 
 impl Part {
     /// The parts that are played unless others are asked for.
-    pub const USUAL: [Self; 8] = [
+    pub const USUAL: [Self; 9] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -49,10 +51,11 @@ impl Part {
         Self::Context,
         Self::Starts,
         Self::Refused,
+        Self::Mcp,
     ];
 
     /// Every part.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -62,6 +65,7 @@ impl Part {
         Self::Starts,
         Self::Refused,
         Self::CarryOn,
+        Self::Mcp,
         Self::Resume,
         Self::Kills,
         Self::Race,
@@ -79,6 +83,7 @@ impl Part {
             Self::Starts => "starts",
             Self::Refused => "refused",
             Self::CarryOn => "carry-on",
+            Self::Mcp => "mcp",
             Self::Resume => "resume",
             Self::Kills => "kills",
             Self::Race => "race",
@@ -140,7 +145,7 @@ impl Job {
             Part::Kills => kills * 10,
             Part::Starts => self.agent.starts.len() * 20,
             Part::Busy | Part::Dialog | Part::Ack | Part::Context | Part::Resume | Part::Race => rounds * 20,
-            Part::Refused => rounds * 10,
+            Part::Refused | Part::Mcp => rounds * 10,
             Part::CarryOn => rounds * 40,
         }
     }

@@ -91,7 +91,7 @@ fn queue(request: &Request, tell_missing: &dyn Fn(&str)) -> Result<Vec<(Job, Pat
             versions.extend(request.version.clone());
         }
         for version in versions {
-            let install = file.resolve_delivery(&version, Part::Messages.scene())?.install;
+            let install = file.resolve_delivery(&version, Part::Messages)?.install;
             let installed = match install::installed(&name, &version, &install) {
                 Ok(installed) => installed,
                 Err(error) => {
@@ -100,10 +100,11 @@ fn queue(request: &Request, tell_missing: &dyn Fn(&str)) -> Result<Vec<(Job, Pat
                 }
             };
             for &part in &request.parts {
-                let agent = file.resolve_delivery(&version, part.scene())?;
+                let agent = file.resolve_delivery(&version, part)?;
                 let asks_nothing = part == Part::Starts && agent.starts.is_empty();
                 let refuses_nothing = part == Part::Refused && !agent.commands.contains_key(refused::COMMAND);
-                if asks_nothing || refuses_nothing || agent.skip.contains_key(&part.scene()) {
+                let has_no_tools = part == Part::Mcp && !agent.delivery.tools;
+                if asks_nothing || refuses_nothing || has_no_tools || agent.skip.contains_key(&part.scene()) {
                     continue;
                 }
                 let (name, version, effort) = (name.clone(), version.clone(), request.effort.clone());

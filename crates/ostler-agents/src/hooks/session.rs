@@ -28,30 +28,35 @@ impl SessionHooks {
     /// An option that sets one of many things, as `-c KEY=VALUE` does, says something else only about the same thing or
     /// about all that it is a part of.
     pub fn contradicted_by(&self, args: &[OsString]) -> Option<String> {
-        let mut own = self.args.iter().map(String::as_str).peekable();
-        while let Some(flag) = own.next() {
-            if !flag.starts_with('-') {
-                continue;
-            }
-            let key = own.peek().copied().and_then(key);
-            for (at, arg) in args.iter().enumerate() {
-                let arg = arg.to_string_lossy();
-                let Some(rest) = arg.strip_prefix(flag) else { continue };
-                let short = flag.len() == 2 && !rest.is_empty();
-                let given = match rest.strip_prefix('=').or(short.then_some(rest)) {
-                    Some(given) => Some(given.into()),
-                    None if rest.is_empty() => args.get(at + 1).map(|next| next.to_string_lossy()),
-                    None => continue,
-                };
-                match (key, given.as_deref()) {
-                    (None, _) => return Some(flag.to_owned()),
-                    (Some(key), Some(given)) if sets(given, key) => return Some(format!("{flag} {key}")),
-                    _ => {}
-                }
+        contradiction(&self.args, args)
+    }
+}
+
+/// What in the user's arguments says something else than our own, if anything does.
+pub(crate) fn contradiction(own: &[String], args: &[OsString]) -> Option<String> {
+    let mut own = own.iter().map(String::as_str).peekable();
+    while let Some(flag) = own.next() {
+        if !flag.starts_with('-') {
+            continue;
+        }
+        let key = own.peek().copied().and_then(key);
+        for (at, arg) in args.iter().enumerate() {
+            let arg = arg.to_string_lossy();
+            let Some(rest) = arg.strip_prefix(flag) else { continue };
+            let short = flag.len() == 2 && !rest.is_empty();
+            let given = match rest.strip_prefix('=').or(short.then_some(rest)) {
+                Some(given) => Some(given.into()),
+                None if rest.is_empty() => args.get(at + 1).map(|next| next.to_string_lossy()),
+                None => continue,
+            };
+            match (key, given.as_deref()) {
+                (None, _) => return Some(flag.to_owned()),
+                (Some(key), Some(given)) if sets(given, key) => return Some(format!("{flag} {key}")),
+                _ => {}
             }
         }
-        None
     }
+    None
 }
 
 /// What an option of the form `KEY=VALUE` is about.

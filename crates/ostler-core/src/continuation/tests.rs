@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Asking;
+use crate::awaited::AwaitedThing;
 use crate::breaker::Limit;
 use crate::detector::Reporter;
 
@@ -175,6 +176,23 @@ fn a_limit_is_waited_for_and_the_agent_woken_once_behind_it() {
     scene.stops(Stop::Limited { limit: Limit::Quota, until: Some(until) }).pass(60);
     scene.tell(Event::Prompted { ours: false }).pass(100_000);
     assert_eq!(scene.prompts().len(), 0);
+}
+
+#[test]
+fn an_agent_that_says_what_it_waits_for_is_waited_for() {
+    let awaited = |until| Awaited { what: AwaitedThing::Time, until, note: None, since: BEGIN };
+    let until = BEGIN.plus(Duration::from_hours(1));
+    let mut scene = Scene::new(Terms::default());
+    let waits = Examined { awaited: Some(awaited(Some(until))), ..failing("I wait for CI.") };
+    scene.stops_with(waits).pass(3_500);
+    assert_eq!((scene.prompts().len(), scene.notes().len()), (0, 0));
+    scene.pass(200);
+    assert_eq!(scene.prompts().len(), 1);
+    // What it asks for itself it is told again.
+    let mut scene = Scene::new(Terms::default());
+    let wants_on = Some("the second half".into());
+    scene.stops_with(Examined { wants_on, words: LastWords::SaysDone, ..Examined::default() });
+    assert!(scene.prompts()[0].contains("- the second half"), "{:?}", scene.prompts());
 }
 
 #[test]

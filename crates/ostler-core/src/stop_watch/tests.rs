@@ -40,6 +40,7 @@ fn status(state: State, since: Wall) -> AgentStatus {
         transcript_lags: false,
         last_output: None,
         last_heartbeat: None,
+        awaited: None,
     }
 }
 
@@ -108,7 +109,7 @@ impl Stage {
                 "signal" => status.exit = Some(Exit { status: None, signal: value.parse().ok() }),
                 "spent" => status.usage.output = value.parse().unwrap(),
                 "output" => status.last_output = Some(at(number(value), 0).steady),
-                "beat" => status.last_heartbeat = Some(at(number(value), 0).steady),
+                "beat" => status.last_heartbeat = Some(at(number(value), 0).wall),
                 "failed" | "retrying" => {
                     let parts: Vec<&str> = value.split(':').collect();
                     let (by, failure) = (reporter(parts[0]), Failure::named(parts[1]).unwrap());

@@ -8,6 +8,7 @@ use ostler_protocol::{CarryOnRequest, Explanation, Problem, ResumeRequest, Sessi
 use ostler_store::StoreHandle;
 
 use super::metrics::deliveries_of;
+use super::questions;
 use crate::session::{Command, ended_info, keep_environment, process_info, store_problem};
 use crate::sessions::{Found, Sessions};
 use crate::starter::Starter;
@@ -91,6 +92,7 @@ pub(crate) async fn list(
         let live: Vec<String> = found.iter().map(|session| session.id.clone()).collect();
         found.extend(ended.filter(|session| !live.contains(&session.id)));
     }
+    add_questions(store, &mut found).await;
     found.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
     Ok(found)
 }
@@ -109,12 +111,23 @@ pub(crate) async fn status(
         Found::Ended(session) => ended_info(&session),
     };
     info.deliveries = deliveries_of(store, &info.id).await;
+    add_questions(store, std::slice::from_mut(&mut info)).await;
     if info.process > 1 {
         let id = info.id.clone();
         let past = store.run(move |store| store.past_processes(&id)).await;
         info.past = past.map_err(|error| store_problem(&error))?.into_iter().map(process_info).collect();
     }
     Ok(info)
+}
+
+/// Adds what agents ask their owner, and is not answered. Sessions are shown also where the record cannot be read.
+async fn add_questions(store: &StoreHandle, sessions: &mut [SessionInfo]) {
+    let open = store.run(|store| store.questions(None, false, u32::MAX)).await;
+    for question in open.unwrap_or_default() {
+        if let Some(session) = sessions.iter_mut().find(|session| session.id == question.session) {
+            session.questions.push(questions::shown(question));
+        }
+    }
 }
 
 /// Explains why a session is in its state.

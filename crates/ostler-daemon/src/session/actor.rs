@@ -159,6 +159,7 @@ impl Actor {
             });
         }
         actor.hand(event).await;
+        actor.tell_answers(None).await;
         while !actor.session.is_over() {
             let woken = actor.wait().await;
             if !actor.wake(woken).await {

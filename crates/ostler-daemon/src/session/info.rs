@@ -2,7 +2,7 @@
 
 use ostler_core::State;
 use ostler_core::start_plan::StartupRoute;
-use ostler_protocol::{ExitInfo, MessageInfo, ProcessInfo, SessionInfo, TerminalInfo};
+use ostler_protocol::{ExitInfo, MessageInfo, ProcessInfo, ProgressInfo, SessionInfo, TerminalInfo};
 use ostler_session::TerminalStatus;
 use ostler_store::{Ending, Message, PastProcess, Session};
 
@@ -52,6 +52,10 @@ pub(super) fn from_record(session: &Session) -> SessionInfo {
         exit: None,
         process: session.process,
         conversation: None,
+        last_heartbeat: None,
+        progress: None,
+        awaited: None,
+        questions: Vec::new(),
         past: Vec::new(),
     }
 }
@@ -78,6 +82,13 @@ pub(super) fn of_running(record: &Session, session: &ostler_session::Session) ->
     info.answering = session.is_answering();
     info.carry_on = session.carried_on();
     info.conversation = session.conversation_id().map(str::to_owned);
+    info.last_heartbeat = session.last_heartbeat().map(shown);
+    info.progress = session.progress().map(|progress| ProgressInfo {
+        text: progress.text.clone(),
+        percent: progress.percent,
+        at: shown(progress.at),
+    });
+    info.awaited = session.awaited().cloned();
     if session.missing() > 0 {
         info.because.push(format!("{} bytes of output were lost", session.missing()));
     }

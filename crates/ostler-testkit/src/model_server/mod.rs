@@ -16,6 +16,7 @@
 //! | `[[tool COMMAND]]` | calls the shell tool the agent offers |
 //! | `[[question TEXT]]` | calls the tool for questions the agent offers; says the text if there is none. Several questions have ` \| ` between them |
 //! | `[[agent TASK]]` | calls the tool that gives a task to another agent, which a [`Play`] tells what to do |
+//! | `[[call NAME {"a": 1}]]` | calls the tool of that name, whatever the agent puts before it |
 //! | `[[status 429 retry-after 2]]` | answers with an HTTP error, once |
 //! | `[[forever 429]]` | answers with an HTTP error from now on |
 //! | `[[forever 429 usage-limit 3600]]` | the same, and says that a plan is used up for so many seconds |

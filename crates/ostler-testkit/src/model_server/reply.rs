@@ -53,6 +53,11 @@ impl Performance {
                 beats.push(Beat::Text("There is no tool for agents.".into()));
                 None
             }),
+            Ending::Call(tool, arguments) => tools::named_call(&asked.tools, tool, arguments, settings)
+                .or_else(|| {
+                    beats.push(Beat::Text(format!("There is no tool {tool}.")));
+                    None
+                }),
             Ending::Done | Ending::Status { .. } => None,
         };
         Self { exchange, log, beats, call }

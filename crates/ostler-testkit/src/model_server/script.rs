@@ -31,6 +31,8 @@ pub enum Ending {
     Question(String),
     /// The agent is to give this to an agent of its own.
     Agent(String),
+    /// The agent is to call this tool, with these arguments in JSON.
+    Call(String, String),
     /// The request fails.
     Status {
         /// The HTTP status.
@@ -96,6 +98,10 @@ fn parse(inner: &str, text: &str) -> Option<Directive> {
         "tool" => Directive::Ending(Ending::Tool(rest.to_owned())),
         "question" => Directive::Ending(Ending::Question(rest.to_owned())),
         "agent" => Directive::Ending(Ending::Agent(rest.to_owned())),
+        "call" => {
+            let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, "{}"));
+            Directive::Ending(Ending::Call(tool.to_owned(), arguments.trim().to_owned()))
+        }
         "status" => Directive::Ending(status(rest)?),
         "forever" => Directive::Forever(status(rest)?),
         _ => return None,
@@ -180,6 +186,14 @@ mod tests {
         ] {
             assert_eq!(replies(text), [], "{text}");
         }
+    }
+
+    #[test]
+    fn a_tool_is_called_by_its_name() {
+        let call = |tool: &str, arguments: &str| Ending::Call(tool.into(), arguments.into());
+        let text = r#"[[call note {"text": "half [1]"}]] then [[call load]]"#;
+        let endings: Vec<Ending> = replies(text).into_iter().map(|reply| reply.ending).collect();
+        assert_eq!(endings, [call("note", r#"{"text": "half [1]"}"#), call("load", "{}")]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Settings {
     pub question_tool: Option<String>,
     /// Name of the tool that gives work to another agent.
     pub agent_tool: Option<String>,
+    /// Name of tools that `[[call NAME]]` calls and a request does not list: `{name}` is replaced.
+    pub unlisted_tool: Option<String>,
     /// Arguments added to each call of that tool.
     pub agent_args: BTreeMap<String, Value>,
     /// A request without tools may be the main one: the agent offers none.

@@ -80,6 +80,18 @@ pub fn agent_call(tools: &[Tool], task: &str, settings: &Settings) -> Option<Cal
     Some(Call { name: tool.name.clone(), arguments })
 }
 
+/// Builds a call of a tool by its own name: agents put the name of its server before it. One that is not listed, and can be
+/// called all the same, has the name that the settings give it.
+pub fn named_call(tools: &[Tool], name: &str, arguments: &str, settings: &Settings) -> Option<Call> {
+    let is_meant = |tool: &&Tool| {
+        let before = tool.name.strip_suffix(name);
+        before.is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric()))
+    };
+    let listed = tools.iter().find(is_meant).map(|tool| tool.name.clone());
+    let name = listed.or_else(|| Some(settings.unlisted_tool.as_ref()?.replace("{name}", name)))?;
+    Some(Call { name, arguments: serde_json::from_str(arguments).ok()? })
+}
+
 fn command_argument(tool: &Tool) -> Option<&'static str> {
     COMMAND_ARGUMENTS.into_iter().find(|name| property(&tool.schema, name).is_some())
 }
@@ -145,6 +157,24 @@ fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tool_is_found_behind_the_name_of_its_server() {
+        let tools = ["back", "mcp__x__ack"].map(|name| Tool {
+            name: name.into(),
+            schema: Value::Null,
+            freeform: false,
+            namespace: None,
+        });
+        let named = |tools: &[Tool], settings: &Settings| {
+            named_call(tools, "ack", "{\"id\": 1}", settings).map(|call| call.name)
+        };
+        let mut settings = Settings::default();
+        assert_eq!(named(&tools, &settings).as_deref(), Some("mcp__x__ack"));
+        assert_eq!(named(&tools[..1], &settings), None);
+        settings.unlisted_tool = Some("mcp__y__{name}".into());
+        assert_eq!(named(&tools[..1], &settings).as_deref(), Some("mcp__y__ack"));
+    }
 
     fn tool(name: &str, schema: Value) -> Tool {
         Tool { name: name.into(), schema, freeform: false, namespace: None }

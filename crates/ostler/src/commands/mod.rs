@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod agents;
+mod ask;
 mod attach;
 mod carry_on;
 mod completions;
@@ -15,6 +16,7 @@ mod hook;
 mod hooks;
 mod list;
 mod logs;
+mod mcp;
 mod messages;
 mod metrics;
 mod providers;
@@ -71,6 +73,8 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Agents { command } => agents::run(&command),
         Command::Hooks { command } => hooks::run(&command),
         Command::Context { command } => context::run(command),
+        Command::Ask { command } => ask::run(command),
+        Command::Mcp(args) => mcp::run(args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Daemon { command } => daemon::run(&command),
         Command::Doctor(args) => doctor::run(&args),

@@ -20,6 +20,7 @@ mod judge;
 mod kill;
 mod kill_prompts;
 mod killer;
+mod mcp;
 mod output;
 mod policy;
 mod readiness;

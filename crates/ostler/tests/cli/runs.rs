@@ -10,5 +10,6 @@ mod owners;
 mod shared;
 mod switches;
 mod team;
+mod tools;
 mod trees;
 mod watching;

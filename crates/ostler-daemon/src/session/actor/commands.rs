@@ -4,12 +4,12 @@ use ostler_core::Wall;
 use ostler_core::message::{Message, Terms};
 use ostler_core::start_plan::StartupRoute;
 use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms, SessionInfo};
-use ostler_session::{Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
+use ostler_session::{AgentCall, Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
 use tokio::sync::oneshot;
 
 use super::Actor;
 use crate::clock;
-use crate::session::{Command, HookCommand, Look, SendCommand, explain, info, store_problem};
+use crate::session::{Command, HookCommand, Look, SendCommand, answers, explain, info, store_problem};
 
 /// Somebody who waits for an answer of the session.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) enum Reply {
     Settled(oneshot::Sender<MessageInfo>),
     /// For the session, its terminal's settings included.
     Terminal(oneshot::Sender<SessionInfo>),
+    /// An agent, for the word that what it said is recorded.
+    Noted(oneshot::Sender<()>),
     /// A hook, for what it is to print.
     Hook(oneshot::Sender<Option<String>>),
 }
@@ -98,11 +100,16 @@ impl Actor {
             Command::Viewer { viewer, size } => self.ask(Event::Viewer { viewer, size }).await,
             Command::ViewerGone { viewer } => self.ask(Event::ViewerGone { viewer }).await,
             Command::Hook(report) => self.on_hook(*report).await,
+            Command::AgentCall { id, says, noted } => {
+                let ticket = noted.map(|noted| self.ticket(Reply::Noted(noted)));
+                self.hand(SessionEvent::AgentCalled(AgentCall { id, says, ticket })).await;
+            }
             Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
             Command::CarryOn { event, done } => {
                 self.ask(Event::CarryOn(*event)).await;
                 drop(done.send(self.info()));
             }
+            Command::TellAnswers(told) => self.tell_answers(Some(told)).await,
             Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
             Command::Stop { grace_ms, done } => {
                 self.stoppers.push(done);
@@ -151,6 +158,37 @@ impl Actor {
             waiter: Some((wait, waiter)),
         };
         self.ask(Event::Send(Box::new(send))).await;
+    }
+
+    /// Sends the agent the answers that it was not told of.
+    pub(super) async fn tell_answers(&mut self, told: Option<oneshot::Sender<()>>) {
+        let (store, session) = (self.services.store.clone(), self.record.start.id.clone());
+        let untold = match store.run(move |store| store.untold_answers(&session)).await {
+            Ok(untold) => untold,
+            Err(error) => {
+                tracing::error!(session = %self.record.start.name, %error, "answers cannot be told yet");
+                return;
+            }
+        };
+        let mut recorded = Vec::new();
+        for question in untold {
+            let (queued, outcome) = oneshot::channel();
+            if let Some(message) = answers::message(&question, queued) {
+                self.on_send(message).await;
+                recorded.push((question.number, outcome));
+            }
+        }
+        // The word that a message is recorded comes through this actor.
+        tokio::spawn(async move {
+            for (number, outcome) in recorded {
+                if matches!(outcome.await, Ok(Ok(_)))
+                    && let Err(error) = store.run(move |store| store.answer_told(number)).await
+                {
+                    tracing::warn!(%error, number, "an answer may be told again, as the same message");
+                }
+            }
+            told.map(|told| told.send(()))
+        });
     }
 
     async fn on_hook(&mut self, report: HookCommand) {

@@ -263,6 +263,7 @@ impl Actor {
             (Reply::Settled(reply), Answer::Message(view)) => {
                 let _ = reply.send(self.shown(*view).await);
             }
+            (Reply::Noted(reply), Answer::Noted) => drop(reply.send(())),
             // Who waits for a message that was refused is told by the refusal.
             (Reply::Settled(_), Answer::Refused(_)) => {}
             (Reply::Terminal(reply), Answer::Terminal(status)) => {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use ostler_agents::choice::Installation;
 use ostler_agents::hooks::session_hooks;
-use ostler_agents::{Agent, FirstPrompt, GENERIC, Launch};
+use ostler_agents::{Agent, FirstPrompt, GENERIC, Launch, session_tools};
 use ostler_core::{State, environment};
 use ostler_daemon::identity::Identity;
 use semver::Version;
@@ -104,7 +104,7 @@ fn describe(
         None => None,
     };
     report.hooks = standing;
-    report.start = Some(plan(here, agent));
+    report.start = Some(plan(here, agent, found));
     Ok(())
 }
 
@@ -118,12 +118,20 @@ fn rules(here: &Here, agent: &Agent, found: Option<&Version>) -> Result<Rules, C
 }
 
 /// What a start would do.
-fn plan(here: &Here, agent: &Agent) -> Plan {
+fn plan(here: &Here, agent: &Agent, found: Option<&Version>) -> Plan {
     let preset = &agent.preset;
     let dir = here.home.sessions().join("ID");
     let spec = preset.hooks.as_ref();
     let own = spec.and_then(|spec| session_hooks(&agent.name, spec, &client::executable().ok()?, &dir));
-    let launch = Launch::new(preset, false, own.as_ref());
+    let version = found.map(ToString::to_string);
+    let tools = preset
+        .mcp
+        .as_ref()
+        .and_then(|spec| session_tools(spec, version.as_deref(), &client::executable().ok()?, &dir));
+    let mut launch = Launch::new(preset, false, own.as_ref());
+    if let Some(tools) = &tools {
+        launch.give_tools(tools);
+    }
     let mut command = vec![preset.run.command.clone()];
     command.extend(launch.args.iter().cloned());
     let is_dropped = |name: &std::ffi::OsString, value: &std::ffi::OsString| {
@@ -141,7 +149,14 @@ fn plan(here: &Here, agent: &Agent) -> Plan {
         unset_here,
         unset: launch.unset,
         session_hooks: own.is_some(),
-        files: own.iter().flat_map(|hooks| &hooks.files).map(|(name, _)| name.clone()).collect(),
+        session_tools: tools.is_some(),
+        tools_note: preset.mcp.as_ref().and_then(|spec| spec.note.clone()),
+        files: own
+            .iter()
+            .flat_map(|hooks| &hooks.files)
+            .chain(tools.iter().flat_map(|tools| &tools.files))
+            .map(|(name, _)| name.clone())
+            .collect(),
         first_prompt: match (preset.prompt.first, &preset.prompt.flag) {
             (FirstPrompt::Arg, _) => "as the last argument".into(),
             (FirstPrompt::Flag, Some(flag)) => format!("behind {flag}"),

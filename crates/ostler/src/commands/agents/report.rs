@@ -140,6 +140,10 @@ pub(super) struct Plan {
     pub(super) dropped: Vec<String>,
     /// Hooks are given to the session alone.
     pub(super) session_hooks: bool,
+    /// The agent is told of ostler's tools for the session alone.
+    pub(super) session_tools: bool,
+    /// What a person can do about the tools.
+    pub(super) tools_note: Option<String>,
     /// Files that are made for it in the session's directory.
     pub(super) files: Vec<String>,
     pub(super) first_prompt: String,
@@ -254,6 +258,9 @@ impl Plan {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines =
             vec![("start", self.command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))];
+        let told = if self.session_tools { "told for each session" } else { "ostler mcp call, from a shell" };
+        let note = self.tools_note.as_ref().map(|note| format!("; else {note}")).unwrap_or_default();
+        lines.push(("tools", format!("{told}{note}")));
         let mut list = |name, words: Vec<String>| {
             if !words.is_empty() {
                 lines.push((name, words.join(", ")));
