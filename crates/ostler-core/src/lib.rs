@@ -11,6 +11,7 @@
 //! - [`delivery`]: one message on its way into an agent; [`queue`]: which message is next.
 //! - [`detector`]: what an agent is doing.
 //! - [`dialog`]: whether a dialog may be answered, and answering it by choosing a row.
+//! - [`interrupt`]: stopping an agent's turn.
 //! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
 //! - [`detector`]: what an agent is doing; [`judge`]: when another agent is asked.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
@@ -36,6 +37,7 @@ pub mod detector;
 pub mod dialog;
 pub mod environment;
 pub mod fact;
+pub mod interrupt;
 pub mod judge;
 pub mod lifecycle;
 pub mod message;

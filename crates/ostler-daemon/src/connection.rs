@@ -101,6 +101,10 @@ impl Connection {
                 let wait = sessions::wait(sessions, store, &name, &states);
                 unless_left(stream, wait).await?.map(session)
             }
+            Request::Interrupt { name, patience_ms } => {
+                let interrupt = sessions::interrupt(sessions, &name, patience_ms);
+                unless_left(stream, interrupt).await?.map(Response::Interrupted)
+            }
             Request::Stop { name, grace_ms } => sessions::stop(sessions, &name, grace_ms).await.map(session),
             Request::Send { name, id, wait, terms } => {
                 let body = stream.due(MAX_FRAME).await?.bytes()?;

@@ -10,10 +10,12 @@ mod problems;
 mod provenance;
 mod services;
 
+use std::time::Duration;
+
 use ostler_core::stop_watch::{Findings, Patience};
 use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
-use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
+use ostler_protocol::{Explanation, InterruptInfo, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
 use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -61,6 +63,8 @@ pub(crate) enum Command {
     ViewerGone { viewer: u64 },
     /// Somebody who listens to its stops wants an agent to be given up that only retries for so long.
     SetPatience(Patience),
+    /// Stop the agent's turn.
+    Interrupt { patience: Duration, answer: oneshot::Sender<Result<InterruptInfo, Problem>> },
     /// End the session; the answer comes when its processes are gone.
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
     /// Hear what the agent's hook saw.

@@ -25,8 +25,8 @@ pub use ostler_core::Proof;
 pub use problem::{Code, ErrorKind, Problem};
 pub use request::{Request, ResumeRequest, SendTerms, Since, StartRequest, StartupRequest, ViewRequest};
 pub use response::{
-    DaemonInfo, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, ProcessInfo, Response, RuleInfo,
-    SessionInfo, SignalInfo, TerminalInfo,
+    DaemonInfo, EventInfo, ExitInfo, Explanation, InterruptInfo, MessageInfo, Metrics, ProcessInfo, Response,
+    RuleInfo, SessionInfo, SignalInfo, TerminalInfo,
 };
 pub use run::{
     CheckInfo, CommittedWork, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest, RunWorkTree,

@@ -107,6 +107,13 @@ pub enum Request {
         /// The states waited for.
         states: Vec<State>,
     },
+    /// Stops the agent's turn; answers when it has come to rest, or has not in time.
+    Interrupt {
+        /// The session's name or id.
+        name: String,
+        /// Milliseconds that it may take.
+        patience_ms: u32,
+    },
     /// Ends a session's whole process tree; answers when it is gone.
     Stop {
         /// The session's name or id.

@@ -91,6 +91,8 @@ pub enum Response {
     },
     /// What was cleared of a project.
     Cleared(ClearedInfo),
+    /// What became of an interrupt.
+    Interrupted(InterruptInfo),
     /// It is done.
     Done,
     /// It was not done.
@@ -218,6 +220,17 @@ pub struct ProcessInfo {
     pub reason: Option<String>,
     /// Where its files are.
     pub dir: String,
+}
+
+/// What became of an interrupt.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InterruptInfo {
+    /// `stopped`, `nothing` (it was at rest), `working` (it goes on), `dialog`, `unread`, `unclear` or `ended`.
+    pub outcome: String,
+    /// Whether the keys were pressed.
+    pub pressed: bool,
+    /// The session as it is now.
+    pub session: Box<SessionInfo>,
 }
 
 /// Why a session is in its state: what each signal says now.

@@ -1,7 +1,7 @@
 //! What is to be done for a session.
 
 use ostler_core::message::Message;
-use ostler_core::{State, Wall};
+use ostler_core::{State, Wall, interrupt};
 use ostler_screen::Size;
 
 use crate::change::Change;
@@ -174,6 +174,8 @@ pub enum Answer {
     Refused(Refusal),
     /// What the holder says of its terminal; nothing if it did not answer.
     Terminal(Option<TerminalStatus>),
+    /// What became of an interrupt.
+    Interrupted(interrupt::Outcome),
 }
 
 /// A message as it stands now.

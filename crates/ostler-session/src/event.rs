@@ -1,5 +1,7 @@
 //! What happens to a session.
 
+use std::time::Duration;
+
 use ostler_core::detector::ProcessSample;
 use ostler_core::lifecycle::Evidence;
 use ostler_core::message::{Message, Terms};
@@ -197,6 +199,13 @@ pub enum Command {
     Inspect(Ticket),
     /// Somebody who listens to its stops wants it to be given up if it only retries for so long.
     SetPatience(Patience),
+    /// Stop the agent's turn.
+    Interrupt {
+        /// How long it may take.
+        patience: Duration,
+        /// Who wants it.
+        ticket: Ticket,
+    },
     /// End the program.
     Stop {
         /// How long it may take by itself.

@@ -13,7 +13,7 @@
 //! - `life`: the holder, the connection to it, and the end (`ostler_core::lifecycle`);
 //! - `terminal`: output becomes a screen and signals;
 //! - `observing`: screen, hooks and transcript become a state (`ostler_core::detector`); `judging`: another agent is asked;
-//! - `dialogs`: what the user's policy answers (`ostler_core::dialog`);
+//! - `dialogs`: what the user's policy answers (`ostler_core::dialog`); `interrupting`: a turn that is stopped;
 //! - `outbox`, `delivering`, `writes` and `proofs`: messages, what is typed for them, what is proven of them
 //!   (`ostler_core::queue`, `ostler_core::delivery`);
 //! - `human_input`: people at the terminal; the order of all input is `ostler_core::typing`;
@@ -40,6 +40,7 @@ mod effect;
 mod escalating;
 mod event;
 mod human_input;
+mod interrupting;
 mod journal;
 mod judging;
 mod keys;

@@ -29,6 +29,8 @@ pub enum Refusal {
         /// What the agent is called.
         agent: String,
     },
+    /// Nothing can be typed there.
+    NoKeys,
     /// Only a message that was given up can be tried again.
     NotGivenUp {
         /// The message.

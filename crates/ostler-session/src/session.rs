@@ -16,6 +16,7 @@ use crate::dialogs::Dialogs;
 use crate::effect::{Answer, Effect, Request};
 use crate::event::{Command, Event, TerminalStatus, Ticket};
 use crate::human_input::HumanInput;
+use crate::interrupting::Interrupting;
 use crate::journal::{Journal, Kind};
 use crate::life::Life;
 use crate::memory::Remembered;
@@ -51,6 +52,7 @@ pub struct Session {
     pub(crate) conversation: Conversation,
     pub(crate) stops: Stops,
     pub(crate) dialogs: Dialogs,
+    pub(crate) interrupting: Option<Interrupting>,
     pub(crate) judge: Judge,
     pub(crate) outbox: Outbox,
     pub(crate) typing: Typing,
@@ -120,6 +122,7 @@ impl Session {
             conversation,
             stops: Stops::new(&stops, zone, now),
             dialogs: Dialogs::default(),
+            interrupting: None,
             judge: Judge::new(judge::Settings::default()),
             outbox: Outbox::default(),
             typing: Typing::default(),
@@ -235,7 +238,10 @@ impl Session {
             Note::Detect(event) => self.detect(event),
             Note::Detected { actions, before } => self.on_detected(&actions, before),
             Note::Life(event) => self.on_lifecycle(event),
-            Note::LookAtDialog => self.look_at_dialog(),
+            Note::LookAtDialog => {
+                self.look_at_dialog();
+                self.look_at_interrupt();
+            }
             Note::ReadAgentSpeech => self.read_agent_speech(),
             Note::Deliver => self.deliver(),
             Note::Delivery(order, event) => {
@@ -354,6 +360,7 @@ impl Session {
             }
             Command::Inspect(ticket) => self.push(Effect::Answer(ticket, Answer::Terminal(None))),
             Command::SetPatience(patience) => self.set_patience(patience),
+            Command::Interrupt { patience, ticket } => self.on_interrupt(patience, ticket),
             Command::Stop { grace_ms } => self.on_stop(grace_ms),
             Command::Park => self.save_screen(),
         }

@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Metrics(Json),
     /// Wait until a session is in a state
     Wait(Wait),
+    /// Stop an agent's turn, as its own interrupt key does
+    Interrupt(Interrupt),
     /// End a session and every process it started
     Stop(Stop),
     /// Tell why a session is in its state: what each signal says, and which rule decided
@@ -308,6 +310,18 @@ pub(crate) struct Stop {
     /// Seconds between asking and killing
     #[arg(long, value_name = "SECS", default_value = "5", value_parser = seconds)]
     pub(crate) grace: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Interrupt {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// How many seconds the agent may take to come to rest
+    #[arg(long, value_name = "SECS", default_value = "15", value_parser = seconds)]
+    pub(crate) timeout: f64,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

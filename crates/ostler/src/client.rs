@@ -235,6 +235,19 @@ pub(crate) fn call(request: &Request) -> Result<Response, CommandError> {
     call_with(request, None, None)
 }
 
+/// Asks the daemon something that must not be done twice, starting it if need be.
+pub(crate) fn call_once(request: &Request) -> Result<Response, CommandError> {
+    match Client::connect_or_start(&home()?)?.call(request, None, None) {
+        Ok(response) => Ok(response),
+        Err(CallError::Command(error)) => Err(error),
+        Err(CallError::Lost | CallError::TimedOut) => {
+            let text = "the daemon ended meanwhile: whether anything was pressed is not known";
+            Err(CommandError::new(Kind::Unreachable, text)
+                .hint("`ostler screen NAME` shows what the agent does; the session goes on"))
+        }
+    }
+}
+
 /// Like [`call`], with a body and a limit.
 pub(crate) fn call_with(
     request: &Request,

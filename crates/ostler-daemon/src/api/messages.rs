@@ -278,7 +278,7 @@ fn not_found(id: &str) -> Problem {
         .about("message", id)
 }
 
-fn ended(name: &str) -> Problem {
+pub(super) fn ended(name: &str) -> Problem {
     Problem::new(ErrorKind::Ended, format!("session {name:?} has ended"))
         .code(Code::SessionEnded)
         .about("session", name)

@@ -1,9 +1,12 @@
 //! What clients ask about sessions.
 
+use std::time::Duration;
+
 use ostler_core::State;
-use ostler_protocol::{Explanation, Problem, ResumeRequest, SessionInfo, StartRequest};
+use ostler_protocol::{Explanation, InterruptInfo, Problem, ResumeRequest, SessionInfo, StartRequest};
 use ostler_store::StoreHandle;
 
+use super::messages::ended;
 use super::metrics::deliveries_of;
 use crate::session::{Command, ended_info, process_info, store_problem};
 use crate::sessions::{Found, Sessions};
@@ -22,6 +25,21 @@ pub(crate) async fn resume(starter: &Starter, request: ResumeRequest) -> Result<
 /// Ends a session's whole process tree; returns when it is gone.
 pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Result<SessionInfo, Problem> {
     crate::stop::stop(sessions, name, grace_ms).await
+}
+
+/// Stops the agent's turn; returns when it has come to rest, or has not in time.
+pub(crate) async fn interrupt(
+    sessions: &Sessions,
+    name: &str,
+    patience_ms: u32,
+) -> Result<InterruptInfo, Problem> {
+    let handle = match sessions.find(name).await? {
+        Found::Live(handle) => handle,
+        Found::Ended(session) => return Err(ended(&session.start.name)),
+    };
+    let patience = Duration::from_millis(patience_ms.into());
+    let answer = handle.ask(|answer| Command::Interrupt { patience, answer }).await;
+    answer.unwrap_or_else(|_| Err(ended(&handle.name)))
 }
 
 /// Lists sessions, oldest first; with `all`, those that have ended too.

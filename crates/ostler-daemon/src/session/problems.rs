@@ -59,6 +59,7 @@ pub(super) fn of(refusal: Refusal, error: Option<&StoreError>) -> Problem {
         }
         Refusal::NoInterrupt { agent } => usage(format!("it is not known how to interrupt {agent}"))
             .hint("set input.interrupt in its preset, or use --mode queue"),
+        Refusal::NoKeys => conflict("nothing can be typed into this session".into()),
         Refusal::NotGivenUp { id, state } => conflict(format!("message {id:?} is {}", state.as_str()))
             .hint("only a message that was given up can be tried again"),
         Refusal::NotDroppable { id, state } => conflict(format!("message {id:?} is {}", state.as_str()))

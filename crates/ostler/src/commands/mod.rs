@@ -12,6 +12,7 @@ mod events;
 mod explain;
 mod hook;
 mod hooks;
+mod interrupt;
 mod list;
 mod logs;
 mod messages;
@@ -59,6 +60,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Ack(args) => messages::ack(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Wait(args) => wait::run(&args),
+        Command::Interrupt(args) => interrupt::run(&args),
         Command::Stop(args) => stop::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Events(args) => events::run(&args),

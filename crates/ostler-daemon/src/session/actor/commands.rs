@@ -3,7 +3,7 @@
 use ostler_core::Wall;
 use ostler_core::message::{Message, Terms};
 use ostler_core::start_plan::StartupRoute;
-use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms, SessionInfo};
+use ostler_protocol::{ErrorKind, InterruptInfo, MessageInfo, Problem, SendTerms, SessionInfo};
 use ostler_session::{Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
 use tokio::sync::oneshot;
 
@@ -20,6 +20,8 @@ pub(super) enum Reply {
     Settled(oneshot::Sender<MessageInfo>),
     /// For the session, its terminal's settings included.
     Terminal(oneshot::Sender<SessionInfo>),
+    /// For what becomes of an interrupt.
+    Interrupt(oneshot::Sender<Result<InterruptInfo, Problem>>),
     /// A hook, for what it is to print.
     Hook(oneshot::Sender<Option<String>>),
 }
@@ -33,6 +35,7 @@ impl Actor {
                 | Command::Explain(_)
                 | Command::Look(_)
                 | Command::Send(_)
+                | Command::Interrupt { .. }
         ) {
             self.notice_stopped_holder().await;
         }
@@ -100,6 +103,10 @@ impl Actor {
             Command::Hook(report) => self.on_hook(*report).await,
             Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
             Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
+            Command::Interrupt { patience, answer } => {
+                let ticket = self.ticket(Reply::Interrupt(answer));
+                self.ask(Event::Interrupt { patience, ticket }).await;
+            }
             Command::Stop { grace_ms, done } => {
                 self.stoppers.push(done);
                 self.ask(Event::Stop { grace_ms }).await;

@@ -50,6 +50,8 @@ pub(super) struct Plan {
     pub(super) starts: Vec<(u64, &'static str)>,
     pub(super) policy: Policy,
     pub(super) grants: Grants,
+    /// When somebody wants the turn stopped.
+    pub(super) interrupts: Vec<u64>,
 }
 
 /// How an agent's hooks behave.
@@ -95,6 +97,7 @@ impl Plan {
             starts: Vec::new(),
             policy: Policy::Ask,
             grants: Grants::default(),
+            interrupts: Vec::new(),
         }
     }
 
@@ -169,6 +172,7 @@ impl Plan {
             starts: Vec::new(),
             policy: if rng.u64(0..3) == 0 { Policy::Allow } else { Policy::Ask },
             grants: Grants { folder: rng.bool(), unattended: false },
+            interrupts: Vec::new(),
             sends,
         };
         // What a mark hides, nobody can see.

@@ -1,6 +1,7 @@
 //! One thing at a time: what seeds mix, each of these days has alone, so that it is plain what becomes of a message.
 
 use ostler_core::delivery::Mode;
+use ostler_core::interrupt::Outcome;
 use ostler_core::message::{Message, MessageState, Terms};
 use ostler_core::queue::Priority;
 use ostler_testkit::stand_in::{Damage, Record};
@@ -294,6 +295,34 @@ fn an_interrupt_stops_a_turn_and_is_nothing_at_rest() {
     assert_eq!((world.count(|record| *record == Record::Interrupted), escapes(&world)), (1, 1));
     let world = agent(&[]).sends_as(4_000, "third", Mode::Interrupt).play();
     assert_eq!((world.taken(), escapes(&world)), (vec!["third"], 0));
+}
+
+#[test]
+fn a_turn_is_interrupted_by_request_and_nothing_else_is() {
+    let day = |prompt: &str| agent(&[]).sends(1_000, prompt);
+    let played = |day: Plan| {
+        let world = day.play();
+        let escapes = world.keys_typed.iter().filter(|(_, keys)| keys == "\x1b").count();
+        (world.interrupted.clone(), escapes, world.count(|record| *record == Record::Interrupted))
+    };
+    let at = |at: u64, day: Plan| Plan { interrupts: vec![at], ..day };
+    assert_eq!(played(at(4_000, day("!work 5m first"))), (vec![Outcome::Stopped], 1, 1));
+    assert_eq!(played(at(4_000, day("!say done"))), (vec![Outcome::Nothing], 0, 0));
+    let asked = (vec![Outcome::Dialog { pressed: false }], 0, 0);
+    assert_eq!(played(at(4_000, day("!permission make"))), asked);
+    // What was typed before is not read, so the keys could go to whatever comes next.
+    let stalled = Plan { stalls: vec![(3_500, 18_000)], ..day("!work 10s first") };
+    let world = Plan { interrupts: vec![4_000], ..stalled.person_types(3_800, "x") }.play_with_draft();
+    assert_eq!(world.interrupted, [Outcome::Unread]);
+    assert!(world.keys_typed.iter().all(|(_, keys)| keys != "\x1b"));
+    // One that does not heed them.
+    let silent = Plan { stalls: vec![(3_500, 18_000)], ..day("!work 25s first") };
+    assert_eq!(played(at(4_000, silent)), (vec![Outcome::StillWorking], 1, 1));
+    // Two who want the same press it once, and a message goes behind.
+    let twice = day("!work 5m first").sends(2_500, "second");
+    let world = Plan { interrupts: vec![4_000, 4_001], ..twice }.play();
+    assert_eq!((world.interrupted.clone(), world.taken().len()), (vec![Outcome::Stopped; 2], 2));
+    assert_eq!(world.count(|record| *record == Record::Interrupted), 1);
 }
 
 #[test]

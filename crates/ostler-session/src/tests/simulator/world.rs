@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use ostler_agents::{Agent as Preset, Layer, Registry};
 use ostler_core::detector::{ProcessSample, Settings};
 use ostler_core::message::{Message, MessageState};
-use ostler_core::{Now, Proof, Steady, Wall, typing};
+use ostler_core::{Now, Proof, Steady, Wall, interrupt, typing};
 use ostler_screen::SafeText;
 use ostler_testkit::stand_in::{PRESET, Record};
 
@@ -59,6 +59,8 @@ enum Happening {
     Keys(usize),
     /// The person looks whether there is a dialog to answer.
     Person,
+    /// Somebody wants the turn stopped.
+    Interrupt,
     Break,
     Jump(i64),
     Heal,
@@ -167,6 +169,8 @@ pub(super) struct World {
     pub(super) printed: Vec<(u64, String)>,
     /// When what was typed for messages.
     pub(super) writes: Vec<(u64, String)>,
+    /// What became of interrupts.
+    pub(super) interrupted: Vec<interrupt::Outcome>,
     /// When what people typed reached the terminal.
     pub(super) keys_typed: Vec<(u64, String)>,
 }
@@ -261,6 +265,7 @@ impl World {
             withdrawn: Vec::new(),
             printed: Vec::new(),
             writes: Vec::new(),
+            interrupted: Vec::new(),
             keys_typed: Vec::new(),
             plan,
         };
@@ -283,6 +288,9 @@ impl World {
         }
         for (at, source) in self.plan.starts.clone() {
             self.schedule(at, Happening::Hook { event: "Start", text: source.into() });
+        }
+        for at in self.plan.interrupts.clone() {
+            self.schedule(at, Happening::Interrupt);
         }
         self.schedule(BAD, Happening::Heal);
         self.schedule(500, Happening::Person);
@@ -381,6 +389,7 @@ impl World {
                 }
             }
             Happening::Person => self.person(),
+            Happening::Interrupt => self.interrupt(),
             Happening::Break => self.break_connection(),
             Happening::Jump(by) => {
                 self.narrate(format!("the clock is set by {by} ms"));

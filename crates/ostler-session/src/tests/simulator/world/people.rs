@@ -36,8 +36,20 @@ impl World {
         }
     }
 
+    pub(super) fn interrupt(&mut self) {
+        if self.session.as_ref().is_some_and(Session::listens) {
+            self.narrate("somebody wants the turn stopped");
+            let ticket = self.ticket("interrupt".into());
+            let patience = std::time::Duration::from_secs(10);
+            self.hand(Event::Command(Command::Interrupt { patience, ticket }));
+        }
+    }
+
     pub(super) fn answer(&mut self, ticket: Ticket, answer: Answer) {
         let Some(id) = self.tickets.remove(&ticket) else { return };
+        if let Answer::Interrupted(outcome) = answer {
+            return self.interrupted.push(outcome);
+        }
         if let Answer::Message(view) = answer {
             let Message { proof, state, .. } = view.message;
             self.told.push(Promised { at: self.now, id, proof, state });
