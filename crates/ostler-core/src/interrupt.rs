@@ -125,14 +125,13 @@ impl Interrupt {
             Stage::Waiting | Stage::Asking { .. } => false,
         };
         match view.state {
-            State::Working => {}
             State::Blocked => return self.finish(Outcome::Dialog { pressed }),
             State::Exited => return self.finish(Outcome::Ended { pressed }),
             State::Idle | State::Watching | State::Limited | State::Error => {
                 return self.finish(if pressed { Outcome::Stopped } else { Outcome::Nothing });
             }
             State::Starting | State::Unknown if !pressed => return self.finish(Outcome::Unclear),
-            State::Starting | State::Unknown => {}
+            State::Working | State::Starting | State::Unknown => {}
         }
         if now >= self.until {
             return self.finish(if pressed { Outcome::StillWorking } else { Outcome::Unread });

@@ -25,6 +25,7 @@
 //! - [`reset_time`]: when a limit ends, from what an agent says about it.
 //! - [`stop_analysis`]: what it means that an agent stopped.
 //! - [`environment`]: what a program under care inherits.
+//! - [`exchange`]: what an agent was asked, and what it answered; [`reply`]: when the turn of a message is over.
 //! - [`continuity`]: what is kept of a piece of work.
 //! - [`name`]: what sessions may be called.
 
@@ -36,6 +37,7 @@ pub mod delivery;
 pub mod detector;
 pub mod dialog;
 pub mod environment;
+pub mod exchange;
 pub mod fact;
 pub mod interrupt;
 pub mod judge;
@@ -45,6 +47,7 @@ pub mod name;
 pub mod pre_context;
 pub mod proof;
 pub mod queue;
+pub mod reply;
 pub mod reset_time;
 pub mod run;
 pub mod start_plan;

@@ -7,6 +7,7 @@
 //! [`Problem`]: ostler_protocol::Problem
 
 pub(crate) mod context;
+pub(crate) mod conversation;
 pub(crate) mod daemon;
 pub(crate) mod events;
 pub(crate) mod hooks;

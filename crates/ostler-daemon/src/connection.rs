@@ -11,7 +11,7 @@ use crate::api::context::{self, ProjectRecords};
 use crate::api::messages::{self, Draft};
 use crate::api::providers::{self, Providers};
 use crate::api::views::{self, View, ViewEvent};
-use crate::api::{daemon, events, hooks, metrics, runs, sessions};
+use crate::api::{conversation, daemon, events, hooks, metrics, runs, sessions};
 use crate::frame_stream::FrameStream;
 use crate::services::Services;
 
@@ -101,10 +101,10 @@ impl Connection {
                 let wait = sessions::wait(sessions, store, &name, &states);
                 unless_left(stream, wait).await?.map(session)
             }
-            Request::Interrupt { name, patience_ms } => {
-                let interrupt = sessions::interrupt(sessions, &name, patience_ms);
-                unless_left(stream, interrupt).await?.map(Response::Interrupted)
-            }
+            request @ (Request::Interrupt { .. }
+            | Request::Last { .. }
+            | Request::Transcript { .. }
+            | Request::Reply { .. }) => talk(services, stream, request).await?,
             Request::Stop { name, grace_ms } => sessions::stop(sessions, &name, grace_ms).await.map(session),
             Request::Send { name, id, wait, terms } => {
                 let body = stream.due(MAX_FRAME).await?.bytes()?;
@@ -222,6 +222,33 @@ async fn pump(view: &mut View, client: &mut FrameStream) -> Result<(), FrameErro
             None => return Ok(()),
         }
     }
+}
+
+/// Answers a request about talking with an agent.
+async fn talk(
+    services: &Services,
+    stream: &mut FrameStream,
+    request: Request,
+) -> Result<Result<Response, Problem>, FrameError> {
+    let Services { store, sessions, .. } = services;
+    Ok(match request {
+        Request::Interrupt { name, patience_ms } => {
+            let interrupt = sessions::interrupt(sessions, &name, patience_ms);
+            unless_left(stream, interrupt).await?.map(Response::Interrupted)
+        }
+        Request::Last { name, count } => {
+            conversation::last(sessions, &name, count).await.map(Response::Answers)
+        }
+        Request::Transcript { name, after, follow } => {
+            let page = conversation::transcript(sessions, &name, after, follow);
+            unless_left(stream, page).await?.map(Response::Transcript)
+        }
+        Request::Reply { name, id } => {
+            let reply = conversation::reply(sessions, store, &name, id);
+            unless_left(stream, reply).await?.map(Response::Reply)
+        }
+        _ => Err(Problem::new(ErrorKind::Internal, "this request is about something else")),
+    })
 }
 
 /// Waits for an answer, unless the client leaves, or says something before it has its answer, which none of ours does.

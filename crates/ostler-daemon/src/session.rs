@@ -20,9 +20,10 @@ use ostler_screen::Size;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
+use crate::transcript::Source;
 
 pub(crate) use actor::{Actor, Origin, mailbox};
-pub(crate) use ended::{ended_info, ended_screen};
+pub(crate) use ended::{ended_info, ended_screen, ended_transcript, shown_reply};
 pub(crate) use handles::Handles;
 pub(crate) use info::{message as message_info, process as process_info};
 pub(crate) use problems::{droppable, reused_id, store_problem};
@@ -41,6 +42,10 @@ pub(crate) enum Command {
     AgentStatus(oneshot::Sender<AgentStatus>),
     /// Tell what the agent said last, if its hooks or its transcript say so.
     LastWords(oneshot::Sender<Option<String>>),
+    /// Tell where its transcript is, if that was found.
+    Transcript(oneshot::Sender<Option<Source>>),
+    /// Tell what its screen shows of the agent's last reply.
+    ShownReply(oneshot::Sender<Option<String>>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.
@@ -133,6 +138,8 @@ pub(crate) struct SessionHandle {
     pub(crate) state: watch::Receiver<State>,
     /// Changes with what is found of the agent's stops; nothing until the session was taken up.
     pub(crate) stops: watch::Receiver<Option<Findings>>,
+    /// Changes whenever the transcript tells something.
+    pub(crate) told: watch::Receiver<u64>,
     /// Changes with the terminal's size.
     pub(crate) size: watch::Receiver<Size>,
 }

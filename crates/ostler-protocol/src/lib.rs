@@ -8,6 +8,7 @@
 //! [`Request::View`], which is a conversation until either side ends it.
 
 mod context;
+mod conversation;
 pub mod frame;
 mod hook;
 mod os_text;
@@ -19,6 +20,7 @@ mod run;
 pub use context::{
     ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, RecordInfo, SaveRequest,
 };
+pub use conversation::{AnswerInfo, AnswersInfo, ReplyInfo, TranscriptEntry, TranscriptPage};
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;

@@ -70,6 +70,31 @@ pub enum Request {
         /// Answer when this much is proven.
         wait: Proof,
     },
+    /// Tells the agent's last answers.
+    Last {
+        /// The session's name or id.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// Tells a piece of the agent's transcript.
+    Transcript {
+        /// The session's name or id.
+        name: String,
+        /// Where it begins: what the last piece said; nothing for the beginning.
+        #[serde(default)]
+        after: Option<serde_json::Value>,
+        /// Wait for one if there is none.
+        #[serde(default)]
+        follow: bool,
+    },
+    /// Answers when the turn of a message is over, with what the agent said.
+    Reply {
+        /// The session's name or id.
+        name: String,
+        /// The message's id.
+        id: String,
+    },
     /// Lists messages.
     Messages {
         /// Only of this session.

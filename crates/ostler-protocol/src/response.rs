@@ -5,6 +5,7 @@ use ostler_core::{Proof, State};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
+use crate::conversation::{AnswersInfo, ReplyInfo, TranscriptPage};
 use crate::problem::Problem;
 use crate::run::{ProviderInfo, RunInfo};
 
@@ -93,6 +94,12 @@ pub enum Response {
     Cleared(ClearedInfo),
     /// What became of an interrupt.
     Interrupted(InterruptInfo),
+    /// The agent's last answers.
+    Answers(AnswersInfo),
+    /// A piece of a transcript.
+    Transcript(TranscriptPage),
+    /// What was replied to a message.
+    Reply(ReplyInfo),
     /// It is done.
     Done,
     /// It was not done.

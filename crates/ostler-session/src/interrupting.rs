@@ -31,12 +31,11 @@ impl Session {
         if !self.life.abilities.keys {
             return self.refuse(vec![ticket], &Refusal::NoKeys);
         }
-        match &mut self.interrupting {
-            Some(interrupting) => interrupting.tickets.push(ticket),
-            None => {
-                let interrupt = Interrupt::new(patience, self.now.steady);
-                self.interrupting = Some(Interrupting { interrupt, tickets: vec![ticket] });
-            }
+        if let Some(interrupting) = &mut self.interrupting {
+            interrupting.tickets.push(ticket);
+        } else {
+            let interrupt = Interrupt::new(patience, self.now.steady);
+            self.interrupting = Some(Interrupting { interrupt, tickets: vec![ticket] });
         }
         self.look_at_interrupt();
     }

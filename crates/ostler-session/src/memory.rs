@@ -92,6 +92,11 @@ impl Carried {
         Some(Self { conversation, memory })
     }
 
+    /// How far the transcript was read, and the agent's own id of the conversation.
+    pub fn transcript(self) -> (Option<Value>, Option<String>) {
+        (self.memory.transcript, self.memory.conversation)
+    }
+
     /// What the next process begins with: what was said and spent stays, what was seen does not. The transcript is read
     /// on only if the agent goes on with the conversation.
     pub fn into_memory(self, goes_on: bool, now: Wall) -> Option<String> {

@@ -3,6 +3,7 @@
 mod messages;
 mod run;
 mod start;
+mod talk;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,9 +11,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use ostler_core::State;
 
-pub(crate) use messages::{Ack, Messages, Send};
+pub(crate) use messages::{Ack, Level, Messages, Send};
 pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs, Worktrees};
 pub(crate) use start::{Resume, Start, Wrap};
+pub(crate) use talk::{Interrupt, Last, Transcript};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
@@ -63,6 +65,10 @@ pub(crate) enum Command {
     Wrap(Wrap),
     /// Give an agent a prompt, exactly once and with proof
     Send(Send),
+    /// Print the agent's last answer
+    Last(Last),
+    /// Print what was said, from the agent's own transcript
+    Transcript(Transcript),
     /// List messages, try them again, or take them back
     Messages {
         #[command(subcommand)]
@@ -310,18 +316,6 @@ pub(crate) struct Stop {
     /// Seconds between asking and killing
     #[arg(long, value_name = "SECS", default_value = "5", value_parser = seconds)]
     pub(crate) grace: f64,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Interrupt {
-    /// The session's name or id
-    pub(crate) name: String,
-    /// How many seconds the agent may take to come to rest
-    #[arg(long, value_name = "SECS", default_value = "15", value_parser = seconds)]
-    pub(crate) timeout: f64,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,6 +13,7 @@ mod explain;
 mod hook;
 mod hooks;
 mod interrupt;
+mod last;
 mod list;
 mod logs;
 mod messages;
@@ -26,6 +27,7 @@ mod send;
 mod start;
 mod status;
 mod stop;
+mod transcript;
 mod view;
 mod wait;
 mod worktrees;
@@ -56,6 +58,8 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Attach(args) => attach::run(&args),
         Command::Wrap(args) => wrap::run(&args),
         Command::Send(args) => send::run(args),
+        Command::Last(args) => last::run(&args),
+        Command::Transcript(args) => transcript::run(&args),
         Command::Messages { command } => messages::run(&command),
         Command::Ack(args) => messages::ack(&args),
         Command::Metrics(args) => metrics::run(&args),

@@ -1,6 +1,103 @@
-//! Talking with an agent: stopping its turn.
+//! Talking with an agent: what it answered, and stopping its turn.
 
-use crate::support::TestHome;
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::stand_in::PRESET;
+use crate::support::{TRANSCRIPT, TestHome};
+
+const SPEECH: &str = "[conversation]\nprompt = '^> '\nreply = '^● '\n";
+
+/// A home whose agent writes down what was said: the test does that for it.
+struct Scribe(TestHome);
+
+impl Scribe {
+    fn new() -> Self {
+        let home = TestHome::with_stand_in();
+        let ends = "[[transcript.records]]\nfact = \"turn_ended\"\nwhen = { \"/type\" = \"end\" }\n";
+        let tools = "[[transcript.records]]\nfact = \"tool_started\"\nwhen = { \"/type\" = \"tool\" }\n";
+        let transcript = TRANSCRIPT.replace("cwd = \"/cwd\"", "cwd = \"/cwd\"\ntime = \"/time\"");
+        let place = "[config]\nenv = \"STAND_IN_HOME\"\n";
+        home.write_preset(&format!("{PRESET}{SPEECH}{place}{transcript}{ends}{tools}"));
+        fs::create_dir_all(home.file("agent/chats")).unwrap();
+        let scribe = Self(home);
+        let variable = format!("STAND_IN_HOME={}", scribe.0.file("agent").display());
+        scribe.0.start_with("a", &["--env", &variable], &[]).ok();
+        scribe.0.wait("a", "idle");
+        scribe
+    }
+
+    fn write(&self, kind: &str, text: &str) {
+        let time = jiff::Timestamp::now().to_string();
+        let record = json!({ "cwd": self.0.project(), "type": kind, "text": text, "time": time });
+        let file = self.0.file("agent/chats/a.jsonl");
+        let mut file = fs::File::options().create(true).append(true).open(file).unwrap();
+        writeln!(file, "{record}").unwrap();
+    }
+}
+
+#[test]
+fn an_answer_is_what_the_transcript_has_of_that_very_message() {
+    let scribe = Scribe::new();
+    let home = &scribe.0;
+    home.run(["transcript", "a"]).fails(1, &["no transcript of \"a\" was found", "ostler logs a"]);
+    let first = home.begin_send("a", b"!work 300ms", &["--wait", "reply", "--timeout", "60", "--json"]);
+    home.await_log("a", "submitted", 1);
+    scribe.write("user", "!work 300ms");
+    scribe.write("assistant", "I look.");
+    scribe.write("tool", "");
+    // The screen says that it is done, and the words are still to come.
+    home.await_log("a", "done", 1);
+    scribe.write("assistant", "It is broken.\n\nMend it?");
+    scribe.write("end", "");
+    let reply: Value = serde_json::from_str(&first.finish().ok()).unwrap();
+    assert_eq!((&reply["answer"], &reply["outcome"]), (&json!("It is broken.\n\nMend it?"), &json!("done")));
+    assert_eq!(reply["source"], "transcript");
+    assert_eq!(home.ok(["last", "a"]), "It is broken.\n\nMend it?\n");
+    // The next one, while somebody follows.
+    let mut follow = home.command(["transcript", "a", "-f", "--json"]);
+    let follow = follow.stdout(Stdio::piped()).spawn().unwrap();
+    let second = home.begin_send("a", b"!work 300ms yes", &["--wait", "reply", "--timeout", "60"]);
+    home.await_log("a", "submitted", 2);
+    scribe.write("user", "!work 300ms yes");
+    scribe.write("assistant", "Mended.");
+    scribe.write("end", "");
+    assert_eq!(second.finish().ok(), "Mended.\n");
+    let answers = home.json(["last", "a", "-n", "2", "--json"]);
+    let said =
+        |at: usize| (answers["answers"][at]["prompt"].clone(), answers["answers"][at]["answer"].clone());
+    assert_eq!(said(0), (json!("!work 300ms"), json!("It is broken.\n\nMend it?")));
+    assert_eq!(said(1), (json!("!work 300ms yes"), json!("Mended.")));
+    assert!(home.ok(["transcript", "a"]).contains("] > !work 300ms yes\n\n["));
+    assert_eq!(home.ok(["transcript", "a", "--since", "2100-01-01T00:00:00Z"]), "");
+    // Asked again under its id, the same is said; also when the program has ended.
+    home.ok(["stop", "a"]);
+    assert_eq!(home.ok(["last", "a"]), "Mended.\n");
+    let told = String::from_utf8(follow.wait_with_output().unwrap().stdout).unwrap();
+    let kinds: Vec<Value> =
+        told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].clone()).collect();
+    assert_eq!(kinds, ["prompt", "said", "said", "ended", "prompt", "said", "ended"]);
+}
+
+#[test]
+fn without_a_transcript_the_screen_has_the_answer_and_a_dialog_is_none() {
+    let home = TestHome::with_stand_in_and(SPEECH);
+    home.start("a", &["--word-pace", "1"]);
+    home.wait("a", "idle");
+    home.run(["last", "a"]).fails(1, &["no answer of \"a\" is known", "ostler screen a"]);
+    let reply = ["--wait", "reply", "--timeout", "60"];
+    assert_eq!(home.send("a", "!work 200ms !say all is well", &reply).ok(), "all is well\n");
+    assert_eq!(home.ok(["last", "a"]), "all is well\n");
+    home.run(["send", "a", "/x", "--command", "--wait", "reply"]).fails(2, &["may begin no turn"]);
+    let brief = ["--wait", "reply", "--timeout", "1"];
+    home.send("a", "!work 5m", &brief).fails(4, &["still at work", "--id"]);
+    home.ok(["interrupt", "a"]);
+    home.send("a", "!permission make", &[&reply[..], &["--id", "asks"]].concat())
+        .fails(5, &["the agent asks something", "ostler answer a", "--id asks"]);
+}
 
 #[test]
 fn a_turn_is_interrupted_and_it_is_said_what_became_of_it() {
@@ -14,8 +111,8 @@ fn a_turn_is_interrupted_and_it_is_said_what_became_of_it() {
     home.deliver("a", "!permission make", &[]);
     home.wait("a", "blocked");
     let said = home.run(["interrupt", "a", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!((&told["outcome"], &told["pressed"]), (&"dialog".into(), &false.into()));
+    let told: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&told["outcome"], &told["pressed"]), (&json!("dialog"), &json!(false)));
     said.fails(5, &["nothing was pressed: a dialog is open", "ostler answer a"]);
     assert_eq!((home.count("a", "interrupted"), home.count("a", "answered")), (1, 0));
     home.start_sh("plain", "sleep 600");

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::Actor;
 use crate::clock;
-use crate::session::{Command, HookCommand, Look, SendCommand, explain, info, store_problem};
+use crate::session::{Command, HookCommand, Look, SendCommand, explain, info, shown_reply, store_problem};
 
 /// Somebody who waits for an answer of the session.
 #[derive(Debug)]
@@ -51,6 +51,10 @@ impl Actor {
             Command::AgentStatus(reply) => drop(reply.send(self.session.agent_status())),
             Command::LastWords(reply) => {
                 drop(reply.send(self.session.summary().last_words().map(str::to_owned)));
+            }
+            Command::Transcript(reply) => drop(reply.send(self.transcript())),
+            Command::ShownReply(reply) => {
+                drop(reply.send(shown_reply(self.session.profile(), self.session.screen())));
             }
             Command::Look(reply) => {
                 let look = Look {
