@@ -9,6 +9,7 @@
 pub(crate) mod context;
 pub(crate) mod conversation;
 pub(crate) mod daemon;
+pub(crate) mod dialogs;
 pub(crate) mod events;
 pub(crate) mod hooks;
 pub(crate) mod messages;

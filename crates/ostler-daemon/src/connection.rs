@@ -11,7 +11,7 @@ use crate::api::context::{self, ProjectRecords};
 use crate::api::messages::{self, Draft};
 use crate::api::providers::{self, Providers};
 use crate::api::views::{self, View, ViewEvent};
-use crate::api::{conversation, daemon, events, hooks, metrics, runs, sessions};
+use crate::api::{conversation, daemon, dialogs, events, hooks, metrics, runs, sessions};
 use crate::frame_stream::FrameStream;
 use crate::services::Services;
 
@@ -101,7 +101,9 @@ impl Connection {
                 let wait = sessions::wait(sessions, store, &name, &states);
                 unless_left(stream, wait).await?.map(session)
             }
-            request @ (Request::Interrupt { .. }
+            request @ (Request::Dialog { .. }
+            | Request::Answer(_)
+            | Request::Interrupt { .. }
             | Request::Last { .. }
             | Request::Transcript { .. }
             | Request::Reply { .. }) => talk(services, stream, request).await?,
@@ -232,6 +234,14 @@ async fn talk(
 ) -> Result<Result<Response, Problem>, FrameError> {
     let Services { store, sessions, .. } = services;
     Ok(match request {
+        Request::Dialog { name } => {
+            let dialog = dialogs::pending(sessions, &name);
+            unless_left(stream, dialog).await?.map(Response::Dialog)
+        }
+        Request::Answer(request) => {
+            let answer = dialogs::answer(sessions, *request);
+            unless_left(stream, answer).await?.map(Response::Answered)
+        }
         Request::Interrupt { name, patience_ms } => {
             let interrupt = sessions::interrupt(sessions, &name, patience_ms);
             unless_left(stream, interrupt).await?.map(Response::Interrupted)

@@ -15,8 +15,12 @@ use std::time::Duration;
 use ostler_core::stop_watch::{Findings, Patience};
 use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
-use ostler_protocol::{Explanation, InterruptInfo, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
+use ostler_protocol::{
+    AnswerRequest, AnsweredInfo, Explanation, InterruptInfo, MessageInfo, Problem, Proof, SendTerms,
+    SessionInfo,
+};
 use ostler_screen::Size;
+use ostler_session::PendingDialog;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
@@ -25,7 +29,7 @@ use crate::transcript::Source;
 pub(crate) use actor::{Actor, Origin, mailbox};
 pub(crate) use ended::{ended_info, ended_screen, ended_transcript, shown_reply};
 pub(crate) use handles::Handles;
-pub(crate) use info::{message as message_info, process as process_info};
+pub(crate) use info::{dialog as dialog_info, message as message_info, process as process_info};
 pub(crate) use problems::{droppable, reused_id, store_problem};
 pub(crate) use services::Services;
 
@@ -68,6 +72,10 @@ pub(crate) enum Command {
     ViewerGone { viewer: u64 },
     /// Somebody who listens to its stops wants an agent to be given up that only retries for so long.
     SetPatience(Patience),
+    /// Tell which dialog is open, and what the session is doing.
+    Dialog(oneshot::Sender<(State, Option<Box<PendingDialog>>)>),
+    /// Answer a dialog.
+    Answer { request: Box<AnswerRequest>, answer: oneshot::Sender<Result<AnsweredInfo, Problem>> },
     /// Stop the agent's turn.
     Interrupt { patience: Duration, answer: oneshot::Sender<Result<InterruptInfo, Problem>> },
     /// End the session; the answer comes when its processes are gone.

@@ -9,6 +9,7 @@
 
 mod context;
 mod conversation;
+mod dialog;
 pub mod frame;
 mod hook;
 mod os_text;
@@ -21,6 +22,7 @@ pub use context::{
     ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, RecordInfo, SaveRequest,
 };
 pub use conversation::{AnswerInfo, AnswersInfo, ReplyInfo, TranscriptEntry, TranscriptPage};
+pub use dialog::{AnswerRequest, AnsweredInfo, ChoiceInfo, DialogInfo, PendingInfo};
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;

@@ -95,11 +95,13 @@ pub enum Code {
     RecordDamaged,
     /// The daemon does not know this request: it is of another version.
     UnknownRequest,
+    /// No dialog is open, another one than was meant, or one that cannot be answered so.
+    NoDialog,
 }
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -124,6 +126,7 @@ impl Code {
         Self::SharedStoreUnavailable,
         Self::RecordDamaged,
         Self::UnknownRequest,
+        Self::NoDialog,
     ];
 
     /// The code on the wire.
@@ -153,6 +156,7 @@ impl Code {
             Self::SharedStoreUnavailable => "shared_store_unavailable",
             Self::RecordDamaged => "record_damaged",
             Self::UnknownRequest => "unknown_request",
+            Self::NoDialog => "no_dialog",
         }
     }
 

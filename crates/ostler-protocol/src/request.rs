@@ -7,6 +7,7 @@ use ostler_core::{Proof, SessionName, State};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ContextPlace, ContextRequest, SaveRequest};
+use crate::dialog::AnswerRequest;
 use crate::hook::HookReport;
 use crate::os_text::OsText;
 use crate::run::RunRequest;
@@ -132,6 +133,13 @@ pub enum Request {
         /// The states waited for.
         states: Vec<State>,
     },
+    /// Tells which dialog waits for a person.
+    Dialog {
+        /// The session's name or id.
+        name: String,
+    },
+    /// Answers a dialog, if it is the one that is meant; answers when it is gone, or left.
+    Answer(Box<AnswerRequest>),
     /// Stops the agent's turn; answers when it has come to rest, or has not in time.
     Interrupt {
         /// The session's name or id.

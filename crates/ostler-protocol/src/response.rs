@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
 use crate::conversation::{AnswersInfo, ReplyInfo, TranscriptPage};
+use crate::dialog::{AnsweredInfo, PendingInfo};
 use crate::problem::Problem;
 use crate::run::{ProviderInfo, RunInfo};
 
@@ -92,6 +93,10 @@ pub enum Response {
     },
     /// What was cleared of a project.
     Cleared(ClearedInfo),
+    /// The dialog that waits for a person.
+    Dialog(PendingInfo),
+    /// What became of an answer to a dialog.
+    Answered(AnsweredInfo),
     /// What became of an interrupt.
     Interrupted(InterruptInfo),
     /// The agent's last answers.

@@ -4,6 +4,7 @@ use ostler_core::message::Message;
 use ostler_core::{State, Wall, interrupt};
 use ostler_screen::Size;
 
+use crate::answering::Answered;
 use crate::change::Change;
 use crate::conversation::ConversationSummary;
 use crate::event::{TerminalStatus, Ticket};
@@ -174,6 +175,8 @@ pub enum Answer {
     Refused(Refusal),
     /// What the holder says of its terminal; nothing if it did not answer.
     Terminal(Option<TerminalStatus>),
+    /// What became of an answer to a dialog.
+    Answered(Box<Answered>),
     /// What became of an interrupt.
     Interrupted(interrupt::Outcome),
 }

@@ -199,6 +199,8 @@ pub enum Command {
     Inspect(Ticket),
     /// Somebody who listens to its stops wants it to be given up if it only retries for so long.
     SetPatience(Patience),
+    /// Answer a dialog.
+    AnswerDialog(AnswerCommand),
     /// Stop the agent's turn.
     Interrupt {
         /// How long it may take.
@@ -230,6 +232,21 @@ pub struct Send {
     pub queued: Option<Ticket>,
     /// Who is told when it has got that far, or never will.
     pub waiter: Option<(Proof, Ticket)>,
+}
+
+/// Somebody's answer to a dialog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerCommand {
+    /// The dialog's id.
+    pub dialog: String,
+    /// `yes`, `no`, the number or the words of a choice, or words of one's own.
+    pub word: String,
+    /// It is words of one's own, whatever it says.
+    pub own_words: bool,
+    /// With `yes`: for good.
+    pub always: bool,
+    /// Who answers.
+    pub ticket: Ticket,
 }
 
 /// What a hook of the agent reports.

@@ -13,7 +13,8 @@
 //! - `life`: the holder, the connection to it, and the end (`ostler_core::lifecycle`);
 //! - `terminal`: output becomes a screen and signals;
 //! - `observing`: screen, hooks and transcript become a state (`ostler_core::detector`); `judging`: another agent is asked;
-//! - `dialogs`: what the user's policy answers (`ostler_core::dialog`); `interrupting`: a turn that is stopped;
+//! - `dialogs`: what the user's policy answers (`ostler_core::dialog`); `answering`: what somebody
+//!   answers by a command; `interrupting`: a turn that is stopped;
 //! - `outbox`, `delivering`, `writes` and `proofs`: messages, what is typed for them, what is proven of them
 //!   (`ostler_core::queue`, `ostler_core::delivery`);
 //! - `human_input`: people at the terminal; the order of all input is `ostler_core::typing`;
@@ -31,6 +32,7 @@
 
 mod agent_process;
 mod agent_speech;
+mod answering;
 mod change;
 mod conversation;
 mod delivering;
@@ -50,11 +52,13 @@ mod message_commands;
 mod note;
 mod observing;
 mod outbox;
+mod pending_dialog;
 mod profile;
 mod proofs;
 mod recent;
 mod refusal;
 mod report;
+mod resolving;
 mod safeguard;
 mod saved;
 mod session;
@@ -65,16 +69,18 @@ mod timers;
 mod writes;
 
 pub use agent_speech::WISH;
+pub use answering::Answered;
 pub use change::Change;
 pub use conversation::ConversationSummary;
 pub use effect::{Answer, Effect, Escalation, HookContext, Lane, Log, MessageView, Request};
 pub use escalating::NOTICE;
 pub use event::{
-    Abilities, Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody, TerminalStatus,
-    Ticket, TranscriptBatch,
+    Abilities, AnswerCommand, Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody,
+    TerminalStatus, Ticket, TranscriptBatch,
 };
 pub use memory::Carried;
 pub use message_commands::{MAX_ID, with_request};
+pub use pending_dialog::PendingDialog;
 pub use profile::{AgentProfile, DeliverySettings, Policies};
 pub use refusal::Refusal;
 pub(crate) use safeguard::Safeguard;

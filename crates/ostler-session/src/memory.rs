@@ -38,6 +38,9 @@ pub(crate) struct Remembered {
     /// When the agent was last given what it has to know once more.
     #[serde(default)]
     context_given: Option<Wall>,
+    /// How many answers to dialogs were begun by a command.
+    #[serde(default)]
+    pub(crate) answers: u64,
 }
 
 impl Remembered {
@@ -59,7 +62,13 @@ impl Remembered {
             conversation: id.clone(),
             begun: *begun,
             context_given: *context_given,
+            answers: 0,
         }
+    }
+
+    /// The same where so many answers were begun.
+    pub(crate) fn with_answers(self, answers: u64) -> Self {
+        Self { answers, ..self }
     }
 
     pub(crate) fn read(text: &str) -> Option<Self> {
@@ -112,6 +121,7 @@ impl Carried {
             conversation: conversation.filter(|_| goes_on),
             begun: goes_on,
             context_given: None,
+            answers: self.memory.answers,
         };
         serde_json::to_string(&next).ok()
     }

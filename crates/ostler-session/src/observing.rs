@@ -170,7 +170,8 @@ impl Session {
     /// What the next daemon has to know.
     pub(crate) fn remembered(&self) -> Option<String> {
         let (detector, stops) = (self.observer.detector().memory(), self.stops.memory());
-        serde_json::to_string(&Remembered::new(self.since, detector, &self.conversation, &stops)).ok()
+        let remembered = Remembered::new(self.since, detector, &self.conversation, &stops);
+        serde_json::to_string(&remembered.with_answers(self.dialogs.answers)).ok()
     }
 
     fn follow_state(&mut self, state: State) {

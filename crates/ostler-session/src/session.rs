@@ -99,6 +99,7 @@ impl Session {
         } = saved;
         let profile = AgentProfile::default();
         let remembered = memory.as_deref().and_then(Remembered::read);
+        let answers = remembered.as_ref().map_or(0, |remembered| remembered.answers);
         let (since, memory, conversation, stops) = match remembered.map(Remembered::into_parts) {
             Some(parts) => parts,
             None => (created, None, Conversation::default(), StopsMemory::default()),
@@ -121,7 +122,7 @@ impl Session {
             unread_rules: Some(Vec::new()),
             conversation,
             stops: Stops::new(&stops, zone, now),
-            dialogs: Dialogs::default(),
+            dialogs: Dialogs::recovered(answers),
             interrupting: None,
             judge: Judge::new(judge::Settings::default()),
             outbox: Outbox::default(),
@@ -268,6 +269,8 @@ impl Session {
             Then::Cancelled { order, ticket } => self.on_cancelled(order, ticket),
             Then::Dropped { message, ticket } => self.on_dropped(&message, ticket),
             Then::Stepped(stepped) => self.on_stepped(*stepped),
+            Then::NotAnswered(ticket) => self.on_not_answered(ticket),
+            Then::AnswerByHand(by_hand) => self.answer_by_hand(*by_hand),
             Then::NotStepped { order } => self.on_not_stepped(order),
             Then::Refuse(tickets, refusal) => self.refuse(tickets, &refusal),
             Then::Ended => self.on_end_recorded(),
@@ -360,6 +363,7 @@ impl Session {
             }
             Command::Inspect(ticket) => self.push(Effect::Answer(ticket, Answer::Terminal(None))),
             Command::SetPatience(patience) => self.set_patience(patience),
+            Command::AnswerDialog(command) => self.on_answer(command),
             Command::Interrupt { patience, ticket } => self.on_interrupt(patience, ticket),
             Command::Stop { grace_ms } => self.on_stop(grace_ms),
             Command::Park => self.save_screen(),

@@ -14,7 +14,7 @@ use ostler_core::State;
 pub(crate) use messages::{Ack, Level, Messages, Send};
 pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs, Worktrees};
 pub(crate) use start::{Resume, Start, Wrap};
-pub(crate) use talk::{Interrupt, Last, Transcript};
+pub(crate) use talk::{Answer, Interrupt, Last, Transcript};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
@@ -80,6 +80,8 @@ pub(crate) enum Command {
     Metrics(Json),
     /// Wait until a session is in a state
     Wait(Wait),
+    /// Show what an agent asks, or answer it
+    Answer(Answer),
     /// Stop an agent's turn, as its own interrupt key does
     Interrupt(Interrupt),
     /// End a session and every process it started

@@ -31,6 +31,36 @@ pub(crate) struct Transcript {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Answer {
+    /// The session's name or id
+    pub(crate) name: String,
+    /// yes, no, the number or the words of a choice, or your own words where the dialog takes them [default: only show
+    /// the dialog]
+    pub(crate) answer: Option<String>,
+    /// Your own words, whatever they are
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["answer", "always"])]
+    pub(crate) text: Option<String>,
+    /// Yes, now and later, where the agent offers that
+    #[arg(long)]
+    pub(crate) always: bool,
+    /// Only if this dialog is still open; without it, the one that is open now
+    #[arg(long, value_name = "ID")]
+    pub(crate) dialog: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl Answer {
+    /// What is answered, and whether it is one's own words.
+    pub(crate) fn word(&self) -> Option<(&str, bool)> {
+        let text = self.text.as_deref().map(|text| (text, true));
+        let always = self.always.then_some(("yes", false));
+        text.or(self.answer.as_deref().map(|answer| (answer, false))).or(always)
+    }
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Interrupt {
     /// The session's name or id
     pub(crate) name: String,

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod agents;
+mod answer;
 mod attach;
 mod completions;
 mod context;
@@ -64,6 +65,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Ack(args) => messages::ack(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Wait(args) => wait::run(&args),
+        Command::Answer(args) => answer::run(&args),
         Command::Interrupt(args) => interrupt::run(&args),
         Command::Stop(args) => stop::run(&args),
         Command::Explain(args) => explain::run(&args),

@@ -120,3 +120,65 @@ fn a_turn_is_interrupted_and_it_is_said_what_became_of_it() {
     home.ok(["stop", "plain"]);
     home.run(["interrupt", "plain"]).fails(1, &["has ended"]);
 }
+
+/// The dialog that is open.
+fn dialog(home: &TestHome) -> Value {
+    home.json(["answer", "a", "--json"])["dialog"].clone()
+}
+
+/// What was chosen in the agent's dialogs.
+fn chosen(home: &TestHome) -> Vec<Value> {
+    let log = home.log("a").into_iter().filter(|record| record["event"] == "answered");
+    log.map(|record| record["choice"].clone()).collect()
+}
+
+#[test]
+fn a_dialog_is_shown_and_that_one_is_answered() {
+    let home = TestHome::with_stand_in();
+    home.start("a", &[]);
+    home.wait("a", "idle");
+    home.run(["answer", "a"]).fails(1, &["no dialog is open: \"a\" is idle"]);
+    home.deliver(
+        "a",
+        "!permission rm -r build !work 1s !permission rm -r build !work 1s !question Which way?",
+        &[],
+    );
+    home.wait("a", "blocked");
+    let first = dialog(&home)["id"].as_str().unwrap().to_owned();
+    let shown = home.ok(["answer", "a"]);
+    assert_eq!(
+        shown.replace(&first, "[id]"),
+        "a asks (permission), dialog [id]\n  Shell command\n  rm -r build\n  Do you want to proceed?\n\n> 1. Yes\n  \
+         2. Yes, and always allow this command  (--always)\n  3. No\n"
+    );
+    home.run(["answer", "a", "perhaps"]).fails(2, &["no choice \"perhaps\"", "Yes · Yes, and always", "No"]);
+    home.run(["answer", "a", "--text", "why?"]).fails(2, &["takes no words"]);
+    // It is the same for another daemon, which answers it.
+    home.kill_daemon();
+    assert_eq!(dialog(&home)["id"], first);
+    assert_eq!(home.ok(["answer", "a", "yes", "--dialog", &first]).lines().next(), Some("a answered: Yes"));
+    // The next one says the same, and is another one.
+    home.await_log("a", "dialog", 2);
+    home.wait("a", "blocked");
+    home.run(["answer", "a", "yes", "--dialog", &first]).fails(1, &["another dialog is open by now"]);
+    assert_eq!(chosen(&home), ["Yes"]);
+    home.ok(["answer", "a", "--always"]);
+    home.await_log("a", "dialog", 3);
+    home.wait("a", "blocked");
+    assert_eq!(dialog(&home)["kind"], "question");
+    home.run(["answer", "a", "--always"]).fails(2, &["no choice that allows it for good"]);
+    home.ok(["answer", "a", "go right"]);
+    assert_eq!(chosen(&home), ["Yes", "Yes, and always allow this command", "Go right"]);
+    home.run(["interrupt", "a"]).ok();
+}
+
+#[test]
+fn trust_is_answered_by_hand_both_ways() {
+    for (answer, chosen_row) in [("yes", "Yes, I trust this folder"), ("no", "No, exit")] {
+        let home = TestHome::with_stand_in();
+        home.start("a", &["--trust-dialog"]);
+        home.wait("a", "blocked");
+        home.ok(["answer", "a", answer]);
+        assert_eq!(chosen(&home), [chosen_row]);
+    }
+}

@@ -3,8 +3,10 @@
 use ostler_core::Wall;
 use ostler_core::message::{Message, Terms};
 use ostler_core::start_plan::StartupRoute;
-use ostler_protocol::{ErrorKind, InterruptInfo, MessageInfo, Problem, SendTerms, SessionInfo};
-use ostler_session::{Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
+use ostler_protocol::{
+    AnswerRequest, AnsweredInfo, ErrorKind, InterruptInfo, MessageInfo, Problem, SendTerms, SessionInfo,
+};
+use ostler_session::{AnswerCommand, Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
 use tokio::sync::oneshot;
 
 use super::Actor;
@@ -20,6 +22,8 @@ pub(super) enum Reply {
     Settled(oneshot::Sender<MessageInfo>),
     /// For the session, its terminal's settings included.
     Terminal(oneshot::Sender<SessionInfo>),
+    /// For what becomes of an answer to a dialog.
+    Answer(oneshot::Sender<Result<AnsweredInfo, Problem>>),
     /// For what becomes of an interrupt.
     Interrupt(oneshot::Sender<Result<InterruptInfo, Problem>>),
     /// A hook, for what it is to print.
@@ -36,6 +40,7 @@ impl Actor {
                 | Command::Look(_)
                 | Command::Send(_)
                 | Command::Interrupt { .. }
+                | Command::Answer { .. }
         ) {
             self.notice_stopped_holder().await;
         }
@@ -52,10 +57,7 @@ impl Actor {
             Command::LastWords(reply) => {
                 drop(reply.send(self.session.summary().last_words().map(str::to_owned)));
             }
-            Command::Transcript(reply) => drop(reply.send(self.transcript())),
-            Command::ShownReply(reply) => {
-                drop(reply.send(shown_reply(self.session.profile(), self.session.screen())));
-            }
+            Command::Transcript(_) | Command::ShownReply(_) | Command::Dialog(_) => self.show(command),
             Command::Look(reply) => {
                 let look = Look {
                     info: self.info(),
@@ -107,6 +109,12 @@ impl Actor {
             Command::Hook(report) => self.on_hook(*report).await,
             Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
             Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
+            Command::Answer { request, answer } => {
+                let ticket = self.ticket(Reply::Answer(answer));
+                let AnswerRequest { dialog, word, own_words, always, .. } = *request;
+                self.ask(Event::AnswerDialog(AnswerCommand { dialog, word, own_words, always, ticket }))
+                    .await;
+            }
             Command::Interrupt { patience, answer } => {
                 let ticket = self.ticket(Reply::Interrupt(answer));
                 self.ask(Event::Interrupt { patience, ticket }).await;
@@ -119,6 +127,21 @@ impl Actor {
                 self.ask(Event::Park).await;
                 let _ = done.send(());
             }
+        }
+    }
+
+    /// Shows what talking with the agent needs.
+    fn show(&self, command: Command) {
+        match command {
+            Command::Transcript(reply) => drop(reply.send(self.transcript())),
+            Command::ShownReply(reply) => {
+                drop(reply.send(shown_reply(self.session.profile(), self.session.screen())));
+            }
+            Command::Dialog(reply) => {
+                let dialog = self.session.pending_dialog().map(Box::new);
+                drop(reply.send((self.session.described().0, dialog)));
+            }
+            _ => {}
         }
     }
 

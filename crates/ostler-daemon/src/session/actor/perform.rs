@@ -269,6 +269,12 @@ impl Actor {
                 info.terminal = status.as_ref().map(info::terminal);
                 let _ = reply.send(info);
             }
+            (Reply::Answer(reply), Answer::Answered(answered)) => {
+                let _ = reply.send(Ok(info::answered(&self.record.start.name, *answered)));
+            }
+            (Reply::Answer(reply), Answer::Refused(refusal)) => {
+                let _ = reply.send(Err(problems::of(refusal, self.store_error.as_ref())));
+            }
             (Reply::Interrupt(reply), Answer::Interrupted(outcome)) => {
                 let session = Box::new(self.info());
                 let (outcome, pressed) = (outcome.as_str().to_owned(), outcome.pressed());

@@ -52,6 +52,8 @@ pub(super) struct Plan {
     pub(super) grants: Grants,
     /// When somebody wants the turn stopped.
     pub(super) interrupts: Vec<u64>,
+    /// When somebody answers the dialog that they see then, and how.
+    pub(super) answers: Vec<(u64, &'static str)>,
 }
 
 /// How an agent's hooks behave.
@@ -98,6 +100,7 @@ impl Plan {
             policy: Policy::Ask,
             grants: Grants::default(),
             interrupts: Vec::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -173,6 +176,7 @@ impl Plan {
             policy: if rng.u64(0..3) == 0 { Policy::Allow } else { Policy::Ask },
             grants: Grants { folder: rng.bool(), unattended: false },
             interrupts: Vec::new(),
+            answers: Vec::new(),
             sends,
         };
         // What a mark hides, nobody can see.

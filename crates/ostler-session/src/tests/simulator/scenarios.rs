@@ -325,6 +325,57 @@ fn a_turn_is_interrupted_by_request_and_nothing_else_is() {
     assert_eq!(world.count(|record| *record == Record::Interrupted), 1);
 }
 
+/// A day on which nobody but a command answers dialogs.
+fn answers(prompt: &str, answers: &[(u64, &'static str)]) -> Plan {
+    Plan { answers: answers.to_vec(), answers_after: 300_000, ..agent(&[]).sends(1_000, prompt) }
+}
+
+#[test]
+fn a_dialog_is_answered_by_a_command_and_no_other_one_is() {
+    for (word, chosen) in [("yes", "Yes"), ("no", "No"), ("2", "Yes, and always allow this command")] {
+        let world = answers("!permission make", &[(5_000, word)]).play();
+        assert_eq!((world.answers.clone(), world.choices()), (vec![(None, true)], vec![chosen]));
+    }
+    let world = answers("!question where", &[(5_000, "nonsense"), (6_000, "go right")]).play();
+    assert_eq!(world.answers, [(Some("refused"), false), (None, true)]);
+    assert_eq!(world.choices(), ["Go right"]);
+    // The next one says the same, at once: nobody can tell, and it is not answered.
+    let same = answers("!permission make !permission make", &[(5_000, "yes"), (5_100, "no")]);
+    let world = same.play_with_draft();
+    let stays = "it is still there after it was answered";
+    assert_eq!(
+        world.answers,
+        [(Some("refused"), false), (Some(stays), true)],
+        "two at a time are one too many"
+    );
+    assert_eq!(world.choices(), ["Yes"]);
+    // One that says something else is none of ours.
+    let other = answers("!permission make !permission rm", &[(5_000, "yes")]).play_with_draft();
+    assert_eq!((other.answers.clone(), other.choices()), (vec![(None, true)], vec!["Yes"]));
+    // Somebody else answers while the row is being selected.
+    let raced = answers("!permission make", &[(5_000, "no")]).person_types(5_450, "1");
+    let world = raced.play_with_draft();
+    assert_eq!(world.choices(), ["Yes"]);
+    assert_eq!(world.answers, [(Some("it went away before it was answered"), false)]);
+}
+
+#[test]
+fn an_answer_survives_no_daemon_twice() {
+    let mut answered = 0;
+    for effects in 20..140 {
+        for prompt in ["!permission make", "!permission make !permission make"] {
+            let day = answers(prompt, &[(5_000, "yes"), (12_000, "yes")]).dies_after_effects(effects);
+            let world = day.play_with_draft();
+            let choices = world.choices();
+            answered += choices.len();
+            // Each was meant for what was seen at the time.
+            assert!(choices.len() <= world.plan.answers.len(), "{}", world.story(&[]));
+            assert!(choices.iter().all(|choice| *choice == "Yes"), "{}", world.story(&[]));
+        }
+    }
+    assert!(answered > 200, "{answered}");
+}
+
 #[test]
 fn what_an_agent_puts_back_is_cleared_if_it_is_ours() {
     let first = "!work 5m first\nsecond line";

@@ -61,6 +61,8 @@ enum Happening {
     Person,
     /// Somebody wants the turn stopped.
     Interrupt,
+    /// Somebody answers the dialog that they see.
+    AnswerDialog(&'static str),
     Break,
     Jump(i64),
     Heal,
@@ -169,6 +171,8 @@ pub(super) struct World {
     pub(super) printed: Vec<(u64, String)>,
     /// When what was typed for messages.
     pub(super) writes: Vec<(u64, String)>,
+    /// What became of answers to dialogs: why one is not known to be answered, and whether it was pressed.
+    pub(super) answers: Vec<(Option<&'static str>, bool)>,
     /// What became of interrupts.
     pub(super) interrupted: Vec<interrupt::Outcome>,
     /// When what people typed reached the terminal.
@@ -265,6 +269,7 @@ impl World {
             withdrawn: Vec::new(),
             printed: Vec::new(),
             writes: Vec::new(),
+            answers: Vec::new(),
             interrupted: Vec::new(),
             keys_typed: Vec::new(),
             plan,
@@ -288,6 +293,9 @@ impl World {
         }
         for (at, source) in self.plan.starts.clone() {
             self.schedule(at, Happening::Hook { event: "Start", text: source.into() });
+        }
+        for (at, word) in self.plan.answers.clone() {
+            self.schedule(at, Happening::AnswerDialog(word));
         }
         for at in self.plan.interrupts.clone() {
             self.schedule(at, Happening::Interrupt);
@@ -390,6 +398,7 @@ impl World {
             }
             Happening::Person => self.person(),
             Happening::Interrupt => self.interrupt(),
+            Happening::AnswerDialog(word) => self.answer_dialog(word),
             Happening::Break => self.break_connection(),
             Happening::Jump(by) => {
                 self.narrate(format!("the clock is set by {by} ms"));

@@ -7,7 +7,7 @@ use ostler_core::message::Message;
 use super::{Happening, LONG, Promised, Sent, World};
 use crate::Session;
 use crate::effect::Answer;
-use crate::event::{Command, Event, Send, Ticket};
+use crate::event::{AnswerCommand, Command, Event, Send, Ticket};
 
 impl World {
     pub(super) fn ticket(&mut self, of: String) -> Ticket {
@@ -45,10 +45,27 @@ impl World {
         }
     }
 
+    /// Somebody answers the dialog that they see, or tries again in a moment.
+    pub(super) fn answer_dialog(&mut self, word: &str) {
+        let Some(pending) = self.session.as_ref().and_then(Session::pending_dialog) else { return };
+        self.narrate(format!("somebody answers dialog {} with {word:?}", pending.id));
+        self.answered_at = Some(self.now);
+        let ticket = self.ticket("answer".into());
+        let (dialog, word) = (pending.id, word.to_owned());
+        let command = AnswerCommand { dialog, word, own_words: false, always: false, ticket };
+        self.hand(Event::Command(Command::AnswerDialog(command)));
+    }
+
     pub(super) fn answer(&mut self, ticket: Ticket, answer: Answer) {
         let Some(id) = self.tickets.remove(&ticket) else { return };
-        if let Answer::Interrupted(outcome) = answer {
-            return self.interrupted.push(outcome);
+        match answer {
+            Answer::Interrupted(outcome) => return self.interrupted.push(outcome),
+            Answer::Answered(answered) => return self.answers.push((answered.left, answered.pressed)),
+            Answer::Refused(refusal) if id == "answer" => {
+                self.narrate(format!("the answer is refused: {refusal:?}"));
+                return self.answers.push((Some("refused"), false));
+            }
+            _ => {}
         }
         if let Answer::Message(view) = answer {
             let Message { proof, state, .. } = view.message;
