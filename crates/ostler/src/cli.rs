@@ -57,11 +57,12 @@ pub(crate) enum Command {
     Status(Named),
     /// Show a session's screen
     Screen(Screen),
-    /// Print a session's output as text
+    /// Print a session's output as text, from its start on as far as it is kept or was recorded
     Logs(Logs),
     /// Put a session in this terminal
     Attach(Attach),
     /// Run an agent by hand, in this terminal, with the same care behind it
+    #[command(disable_version_flag = true)]
     Wrap(Wrap),
     /// Give an agent a prompt, exactly once and with proof
     Send(Send),

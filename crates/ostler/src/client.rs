@@ -223,6 +223,16 @@ impl Client {
         Ok(frame::read(&mut self.stream)?)
     }
 
+    /// Whether something can be read within this time.
+    pub(crate) fn is_ready(&self, patience: Duration) -> io::Result<bool> {
+        let patience = Timespec::try_from(patience).ok();
+        match poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], patience.as_ref()) {
+            Ok(count) => Ok(count > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The bare connection.
     pub(crate) fn into_stream(self) -> UnixStream {
         self.stream

@@ -182,3 +182,42 @@ fn trust_is_answered_by_hand_both_ways() {
         assert_eq!(chosen(&home), [chosen_row]);
     }
 }
+
+#[test]
+fn logs_have_what_has_left_the_screen_of_an_agent_that_paints() {
+    let home = TestHome::with_stand_in();
+    home.start_with("a", &["--no-wait", "--size", "80x12"], &["--word-pace", "1", "--alt-screen"]).ok();
+    home.wait("a", "idle");
+    let follow = home.command(["logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
+    for number in 1..=4 {
+        home.deliver("a", &format!("!say answer {number}"), &[]);
+        home.await_log("a", "done", number);
+    }
+    home.ok(["stop", "a"]);
+    let followed = String::from_utf8(follow.wait_with_output().unwrap().stdout).unwrap();
+    for (what, log) in [("log", home.ok(["logs", "a"])), ("followed", followed)] {
+        let is_said = |line: &&str| line.starts_with('●') || line.starts_with("> ");
+        let said: Vec<&str> = log.lines().filter(is_said).collect();
+        let pair = |number| [format!("> !say answer {number}"), format!("● answer {number}")];
+        assert_eq!(said, (1..=4).flat_map(pair).collect::<Vec<_>>(), "{what}: {log}");
+    }
+}
+
+#[test]
+fn logs_have_what_the_recording_has_and_nothing_else_any_more() {
+    let home = TestHome::new();
+    for (name, record) in [("recorded", &["--record", "4"][..]), ("not", &[])] {
+        home.ok([&["start", "sh", "--name", name], record, &["--", "-c", "seq 60000"]].concat());
+        home.ok(["wait", name, "exited", "--timeout", "30"]);
+    }
+    let log = home.run(["logs", "recorded"]);
+    assert_eq!(log.err, "");
+    let expected: Vec<String> = (1..=60_000).map(|number| format!("{number}\n")).collect();
+    assert!(
+        log.out == expected.concat(),
+        "{} lines, from {:?}",
+        log.out.lines().count(),
+        log.out.lines().next()
+    );
+    assert!(home.run(["logs", "not"]).err.contains("are no longer kept"));
+}
