@@ -111,9 +111,9 @@ pub struct ChoiceSpec {
     pub buttons: Option<String>,
     /// Only the background tells which is selected.
     pub by_colour: bool,
-    /// Keys that say yes where there are no rows to choose from.
+    /// Keys that say yes, whatever rows there are.
     pub accept_keys: Vec<String>,
-    /// Keys that say no where there are no rows to choose from.
+    /// Keys that say no, whatever rows there are.
     pub decline_keys: Vec<String>,
 }
 

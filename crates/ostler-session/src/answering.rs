@@ -265,7 +265,7 @@ impl Session {
                 Goal::Press(keys) => self.press_keys(&keys.clone()),
                 Goal::Write { keys, .. } => {
                     let keys = keys.clone();
-                    by_hand.writing = Some(Writing::new(keys.is_empty(), self.now.steady));
+                    by_hand.writing = Some(Writing::new(self.now.steady));
                     if !keys.is_empty() {
                         self.press_keys(&keys);
                     }

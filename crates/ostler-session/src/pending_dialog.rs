@@ -11,7 +11,7 @@ use crate::session::Session;
 pub struct PendingDialog {
     /// Names this dialog, as long as it stands, also for another daemon.
     pub id: String,
-    /// The rule that knows it best.
+    /// The rule that knows it best; nothing while none sees it.
     pub rule: Option<String>,
     /// What kind of dialog it is, if that is known.
     pub kind: Option<String>,
@@ -51,7 +51,11 @@ impl Session {
         let begins = rule.as_deref().and_then(|rule| self.observer.begins(rule));
         let (answer, choice) = (Some(&known.answer), Some(&known.choice));
         let speech = self.profile.book.speech();
-        let text = DialogText::read(&self.terminal.screen, begins, answer, choice, speech);
+        // An agent says that it asks before it shows what: until then the screen says something else.
+        let text = match begins {
+            Some(begins) => DialogText::read(&self.terminal.screen, Some(begins), answer, choice, speech),
+            None => DialogText::default(),
+        };
         let text_row = written.or_else(|| find(&text.options, known.choice.text.as_deref()));
         let always =
             find(&text.options, known.choice.always.as_deref()).or_else(|| only(&text.options, is_always));
@@ -74,15 +78,14 @@ impl Session {
         format!("{:08x}", hash.0 >> 32)
     }
 
-    /// The rule that tells most of the dialog: one that knows its place on the screen before one that does not, and the
-    /// agent's own before general ones.
+    /// The rule that tells most of the dialog: one that knows its place on the screen, the agent's own before general ones.
     fn telling_rule(&self) -> Option<String> {
         let findings = &self.observer.detector().reading().findings;
         let blocked = || findings.iter().filter(|finding| finding.state == State::Blocked);
         let seen = |finding: &&Finding| self.observer.begins(&finding.rule).is_some();
         let own = |finding: &&Finding| !finding.general;
         let best = blocked().find(|it| own(it) && seen(it)).or_else(|| blocked().find(seen));
-        best.or_else(|| blocked().next()).map(|finding| finding.rule.to_string())
+        best.map(|finding| finding.rule.to_string())
     }
 
     pub(crate) fn known_of(&self, rule: Option<&str>) -> Known {

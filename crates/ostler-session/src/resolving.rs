@@ -58,11 +58,14 @@ pub(crate) fn resolve(
     if lower == "yes" || lower == "no" {
         let is_yes = lower == "yes";
         let (answer, choice) = (&known.answer, &known.choice);
-        let (patterns, keys) = if is_yes {
-            ([&choice.accept, &answer.accept], [&choice.accept_keys, &answer.accept_keys])
+        let (patterns, own_keys, keys) = if is_yes {
+            ([&choice.accept, &answer.accept], &choice.accept_keys, &answer.accept_keys)
         } else {
-            ([&choice.decline, &answer.decline], [&choice.decline_keys, &answer.decline_keys])
+            ([&choice.decline, &answer.decline], &choice.decline_keys, &answer.decline_keys)
         };
+        if !own_keys.is_empty() {
+            return Ok((Goal::Press(own_keys.clone()), lower, None));
+        }
         let pattern = patterns.into_iter().flatten().next().map(String::as_str);
         let opening: &[&str] = if is_yes { &YES } else { &NO };
         let at = find(options, pattern).or_else(|| {
@@ -74,9 +77,8 @@ pub(crate) fn resolve(
         if let Some(at) = at {
             return choose(at);
         }
-        let keys = keys.into_iter().find(|keys| !keys.is_empty()).cloned().unwrap_or_default();
         if options.is_empty() && !keys.is_empty() {
-            return Ok((Goal::Press(keys), lower, None));
+            return Ok((Goal::Press(keys.clone()), lower, None));
         }
         return Err(unknown());
     }
@@ -175,12 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_for_dialogs_without_choices() {
-        let choice = ChoiceSpec { accept_keys: vec!["y".into()], ..ChoiceSpec::default() };
-        let known = Known { choice, ..Known::default() };
+    fn keys_are_for_dialogs_without_choices_unless_the_preset_says_more() {
+        let answer = Answer { accept_keys: vec!["y".into()], ..Answer::default() };
+        let known = Known { answer, ..Known::default() };
         assert_eq!(meant(&pending(&[]), &known, "yes"), "Press([\"y\"]) None");
         assert_eq!(meant(&pending(&["One", "Two"]), &known, "yes"), "NoSuchChoice");
         assert_eq!(meant(&pending(&[]), &known, "no"), "NoSuchChoice");
+        let choice = ChoiceSpec { decline_keys: vec!["escape".into()], ..ChoiceSpec::default() };
+        let known = Known { choice, ..Known::default() };
+        assert_eq!(meant(&pending(&["Yes", "No, and say why"]), &known, "no"), "Press([\"escape\"]) None");
     }
 
     #[test]

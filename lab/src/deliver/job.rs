@@ -28,6 +28,12 @@ pub enum Part {
     Starts,
     /// Commands that the agent does not know, each before a message.
     Refused,
+    /// Its answers, its dialogs answered by command, its turn interrupted.
+    Talk,
+    /// Its questions answered by command.
+    Questions,
+    /// Its question for trust answered by command, both ways.
+    Trust,
     /// Agents that are killed, and resumed with their conversation.
     Resume,
     /// Messages whose daemon is killed at any moment.
@@ -50,7 +56,7 @@ impl Part {
     ];
 
     /// Every part.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -59,6 +65,9 @@ impl Part {
         Self::Context,
         Self::Starts,
         Self::Refused,
+        Self::Talk,
+        Self::Questions,
+        Self::Trust,
         Self::Resume,
         Self::Kills,
         Self::Race,
@@ -75,6 +84,9 @@ impl Part {
             Self::Context => "context",
             Self::Starts => "starts",
             Self::Refused => "refused",
+            Self::Talk => "talk",
+            Self::Questions => "questions",
+            Self::Trust => "trust",
             Self::Resume => "resume",
             Self::Kills => "kills",
             Self::Race => "race",
@@ -84,7 +96,9 @@ impl Part {
     /// The scene whose way of launching the agent fits.
     pub fn scene(self) -> Scene {
         match self {
-            Self::Dialog => Scene::Permission,
+            Self::Dialog | Self::Talk => Scene::Permission,
+            Self::Questions => Scene::Question,
+            Self::Trust => Scene::Trust,
             _ => Scene::Reply,
         }
     }
@@ -137,6 +151,7 @@ impl Job {
             Part::Starts => self.agent.starts.len() * 20,
             Part::Busy | Part::Dialog | Part::Ack | Part::Context | Part::Resume | Part::Race => rounds * 20,
             Part::Refused => rounds * 10,
+            Part::Talk | Part::Questions | Part::Trust => 60,
         }
     }
 }

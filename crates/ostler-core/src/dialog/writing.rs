@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::Reason;
 use crate::Steady;
 
-/// The place to write has this long to open.
-const OPENING: Duration = Duration::from_millis(700);
+/// The place to write has this long to open: some take nothing for most of a second after they have drawn it.
+const OPENING: Duration = Duration::from_millis(1_200);
 /// Words have this long to show.
 const SHOWING: Duration = Duration::from_secs(6);
 /// They are looked at for this long before Enter.
@@ -62,10 +62,9 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// The place to write is being opened by keys, or `open` already.
-    pub fn new(open: bool, now: Steady) -> Self {
-        let until = if open { now } else { now.plus(OPENING) };
-        Self { stage: Stage::Opening { until } }
+    /// The place to write is there, or is being opened by keys.
+    pub fn new(now: Steady) -> Self {
+        Self { stage: Stage::Opening { until: now.plus(OPENING) } }
     }
 
     /// Whether nothing more will be done.
@@ -158,40 +157,40 @@ mod tests {
         Steady(ms)
     }
 
+    /// Words that were typed at 1,200.
     fn typed() -> Writing {
-        let mut writing = Writing::new(true, at(0));
-        assert_eq!(writing.look(Sight::Unwritten, at(0)), Some(Deed::Type));
+        let mut writing = Writing::new(at(0));
+        assert_eq!(writing.look(Sight::Unwritten, at(1_199)), None, "its place opens");
+        assert_eq!(writing.look(Sight::Unwritten, at(1_200)), Some(Deed::Type));
         writing
     }
 
     #[test]
     fn enter_follows_words_that_are_seen_and_read() {
-        let mut writing = Writing::new(false, at(0));
-        assert_eq!(writing.look(Sight::Unwritten, at(100)), None, "its place opens");
-        assert_eq!(writing.look(Sight::Unwritten, at(700)), Some(Deed::Type));
-        assert_eq!(writing.look(Sight::Written, at(800)), None);
-        assert_eq!(writing.look(Sight::Written, at(1_100)), Some(Deed::Inspect));
-        assert_eq!(writing.inspected(3, Sight::Written, at(1_101)), None, "something is unread");
-        assert_eq!(writing.look(Sight::Written, at(2_700)), Some(Deed::Inspect));
-        assert_eq!(writing.inspected(0, Sight::Written, at(2_701)), Some(Deed::Enter));
-        assert_eq!(writing.inspected(0, Sight::Written, at(2_702)), None, "once");
-        assert_eq!(writing.look(Sight::Gone, at(2_900)), Some(Deed::Answered));
+        let mut writing = typed();
+        assert_eq!(writing.look(Sight::Written, at(1_800)), None);
+        assert_eq!(writing.look(Sight::Written, at(2_100)), Some(Deed::Inspect));
+        assert_eq!(writing.inspected(3, Sight::Written, at(2_101)), None, "something is unread");
+        assert_eq!(writing.look(Sight::Written, at(3_700)), Some(Deed::Inspect));
+        assert_eq!(writing.inspected(0, Sight::Written, at(3_701)), Some(Deed::Enter));
+        assert_eq!(writing.inspected(0, Sight::Written, at(3_702)), None, "once");
+        assert_eq!(writing.look(Sight::Gone, at(3_900)), Some(Deed::Answered));
     }
 
     #[test]
     fn words_that_are_not_seen_are_not_entered() {
         let mut writing = typed();
-        assert_eq!(writing.look(Sight::Unwritten, at(5_999)), None);
-        assert_eq!(writing.look(Sight::Unwritten, at(6_000)), Some(Deed::Leave(Reason::Unseen)));
+        assert_eq!(writing.look(Sight::Unwritten, at(7_199)), None);
+        assert_eq!(writing.look(Sight::Unwritten, at(7_200)), Some(Deed::Leave(Reason::Unseen)));
         let mut writing = typed();
-        let _ = writing.look(Sight::Written, at(100));
-        assert_eq!(writing.look(Sight::Written, at(400)), Some(Deed::Inspect));
-        assert_eq!(writing.inspected(0, Sight::Unwritten, at(401)), None, "they went away meanwhile");
-        assert_eq!(writing.look(Sight::Gone, at(500)), Some(Deed::Leave(Reason::WentAway)));
+        let _ = writing.look(Sight::Written, at(1_300));
+        assert_eq!(writing.look(Sight::Written, at(1_600)), Some(Deed::Inspect));
+        assert_eq!(writing.inspected(0, Sight::Unwritten, at(1_601)), None, "they went away meanwhile");
+        assert_eq!(writing.look(Sight::Gone, at(1_700)), Some(Deed::Leave(Reason::WentAway)));
         let mut writing = typed();
-        let _ = (writing.look(Sight::Written, at(100)), writing.look(Sight::Written, at(400)));
-        let _ = writing.inspected(0, Sight::Written, at(401));
-        assert_eq!(writing.look(Sight::Written, at(8_401)), Some(Deed::Leave(Reason::Stays)));
+        let _ = (writing.look(Sight::Written, at(1_300)), writing.look(Sight::Written, at(1_600)));
+        let _ = writing.inspected(0, Sight::Written, at(1_601));
+        assert_eq!(writing.look(Sight::Written, at(9_601)), Some(Deed::Leave(Reason::Stays)));
         assert!(writing.is_over());
     }
 }

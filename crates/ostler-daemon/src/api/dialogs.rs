@@ -10,7 +10,7 @@ use crate::session::{Command, SessionHandle, dialog_info};
 use crate::sessions::{Found, Sessions};
 
 /// How often a screen that is being drawn is looked at, and how long between the looks.
-const LOOKS: u32 = 20;
+const LOOKS: u32 = 40;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// The dialog that waits for a person.
@@ -21,7 +21,10 @@ pub(crate) async fn pending(sessions: &Sessions, name: &str) -> Result<PendingIn
         let (state, dialog) = handle.ask(Command::Dialog).await.map_err(|_| ended(&handle.name))?;
         looks += 1;
         // What a state says may be known before its screen was looked at.
-        if dialog.is_some() || state != State::Blocked || looks >= LOOKS {
+        if dialog.as_ref().is_some_and(|dialog| dialog.rule.is_some())
+            || state != State::Blocked
+            || looks >= LOOKS
+        {
             let dialog = dialog.map(|dialog| dialog_info(&handle.name, *dialog));
             return Ok(PendingInfo { session: handle.name, state, dialog });
         }

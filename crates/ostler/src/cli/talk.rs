@@ -36,9 +36,10 @@ pub(crate) struct Answer {
     pub(crate) name: String,
     /// yes, no, the number or the words of a choice, or your own words where the dialog takes them [default: only show
     /// the dialog]
-    pub(crate) answer: Option<String>,
+    #[arg(value_name = "ANSWER")]
+    pub(crate) choice: Option<String>,
     /// Your own words, whatever they are
-    #[arg(long, value_name = "TEXT", conflicts_with_all = ["answer", "always"])]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["choice", "always"])]
     pub(crate) text: Option<String>,
     /// Yes, now and later, where the agent offers that
     #[arg(long)]
@@ -56,7 +57,7 @@ impl Answer {
     pub(crate) fn word(&self) -> Option<(&str, bool)> {
         let text = self.text.as_deref().map(|text| (text, true));
         let always = self.always.then_some(("yes", false));
-        text.or(self.answer.as_deref().map(|answer| (answer, false))).or(always)
+        text.or(self.choice.as_deref().map(|choice| (choice, false))).or(always)
     }
 }
 
