@@ -195,15 +195,20 @@ fn questions(driver: &mut Driver, stage: &Stage, tally: &mut Tally) -> Result<()
         await_rest(driver)?;
         submit(driver, ask)?;
         pending(driver, tally, "question")?;
+    } else {
+        // A form, of which the script leaves out the fields.
+        answered(driver, tally, &["yes"])?;
+        await_rest(driver)?;
+        submit(driver, ask)?;
+        pending(driver, tally, "question")?;
+        answered(driver, tally, &["no"])?;
+        return await_rest(driver);
     }
     answered(driver, tally, &["--text", OWN])?;
     let _ = driver.until("the model hears it", STEP, || Ok((watched(driver)[2] > 0).then_some(())));
     check(driver, tally, watched(driver)[2] > 0, "the model did not hear the words");
     await_rest(driver)?;
-    if has_choices {
-        pages(driver, tally)?;
-    }
-    Ok(())
+    pages(driver, tally)
 }
 
 /// Several questions, one page after the other, and whatever stands behind them.
