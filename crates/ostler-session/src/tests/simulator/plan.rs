@@ -52,7 +52,7 @@ pub(super) struct Plan {
     pub(super) grants: Grants,
     /// When somebody wants the turn stopped.
     pub(super) interrupts: Vec<u64>,
-    /// When somebody answers the dialog that they see then, and how.
+    /// When somebody answers the dialog that they see then, and how; behind a `=`, the one that they saw first.
     pub(super) answers: Vec<(u64, &'static str)>,
 }
 

@@ -173,6 +173,8 @@ pub(super) struct World {
     pub(super) writes: Vec<(u64, String)>,
     /// What became of answers to dialogs: why one is not known to be answered, and whether it was pressed.
     pub(super) answers: Vec<(Option<&'static str>, bool)>,
+    /// The dialog that somebody answered first.
+    first_dialog: Option<String>,
     /// What became of interrupts.
     pub(super) interrupted: Vec<interrupt::Outcome>,
     /// When what people typed reached the terminal.
@@ -270,6 +272,7 @@ impl World {
             printed: Vec::new(),
             writes: Vec::new(),
             answers: Vec::new(),
+            first_dialog: None,
             interrupted: Vec::new(),
             keys_typed: Vec::new(),
             plan,

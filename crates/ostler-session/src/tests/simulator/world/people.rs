@@ -51,7 +51,11 @@ impl World {
         self.narrate(format!("somebody answers dialog {} with {word:?}", pending.id));
         self.answered_at = Some(self.now);
         let ticket = self.ticket("answer".into());
-        let (dialog, word) = (pending.id, word.to_owned());
+        let first = self.first_dialog.get_or_insert_with(|| pending.id.clone()).clone();
+        let (dialog, word) = match word.strip_prefix('=') {
+            Some(word) => (first, word.to_owned()),
+            None => (pending.id, word.to_owned()),
+        };
         let command = AnswerCommand { dialog, word, own_words: false, always: false, ticket };
         self.hand(Event::Command(Command::AnswerDialog(command)));
     }
