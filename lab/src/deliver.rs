@@ -9,7 +9,8 @@
 //! A trial has parts ([`Part`]), each in a world of its own ([`crate::namespace`]): many messages one after the other,
 //! messages right after a start, messages to an agent at work, messages while a dialog is open, messages that are to be
 //! confirmed, tools that ostler gives its agents ([`tools`]), starts with something to know ([`context`]), starts that ask something first ([`starts`]), commands
-//! that the agent does not know ([`refused`]), agents that are killed and resumed ([`resume`]), messages whose daemon is killed ([`kills`]), and a race against pasting with
+//! that the agent does not know ([`refused`]), its answers and its dialogs ([`talk`]), agents that stop before their work is done ([`carry_on`]), agents that are killed
+//! and resumed ([`resume`]), messages whose daemon is killed ([`kills`]), and a race against pasting with
 //! tmux and into a [`bare`] terminal ([`race`]).
 
 pub mod bare;
@@ -26,6 +27,7 @@ pub mod run;
 pub mod session;
 pub mod starts;
 pub mod table;
+pub mod talk;
 pub mod tally;
 pub mod timing;
 pub mod tools;

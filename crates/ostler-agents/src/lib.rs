@@ -11,6 +11,7 @@
 mod account;
 pub mod choice;
 pub mod context;
+mod dialog_view;
 mod headless;
 pub mod hooks;
 pub mod instructions;
@@ -37,6 +38,7 @@ pub mod transcript;
 pub mod version;
 mod wording;
 
+pub use dialog_view::{Choosable, DialogText};
 pub use headless::HeadlessCall;
 pub use launch::Launch;
 pub use layer::{Layer, PresetError};
@@ -50,7 +52,7 @@ pub use reader::{Composer, Reader};
 pub use region::{Region, UnknownRegion};
 pub use registry::{Agent, BUILT_IN, Capability, GENERIC, Registry};
 pub use replay::{Change, replay};
-pub use rule::{Answer, Condition, RuleSpec};
+pub use rule::{Answer, ChoiceSpec, Condition, RuleSpec};
 pub use rulebook::{RuleBook, RuleError};
 pub use sight::{Body, Placeholder, Prompt};
 pub use wording::Likeness;

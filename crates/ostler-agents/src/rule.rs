@@ -28,6 +28,8 @@ pub struct RuleSpec {
     pub when: Condition,
     /// How a dialog is answered.
     pub answer: Option<Answer>,
+    /// How its choices look, for who answers it by hand.
+    pub choice: Option<ChoiceSpec>,
     /// What it is about, for people.
     pub note: Option<String>,
 }
@@ -85,6 +87,34 @@ pub struct Answer {
     /// It is asked at the agent's start and never later: it is not answered any more once the agent was ready, for then
     /// the same words may be the agent's own. So it is unless said otherwise, but for permissions, questions and plans.
     pub startup: Option<bool>,
+}
+
+/// How the choices of a dialog look, where that is not as usual, and what they mean.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChoiceSpec {
+    /// The row that says yes, where the rule's `answer` has none.
+    pub accept: Option<String>,
+    /// The row that says no, where the rule's `answer` has none.
+    pub decline: Option<String>,
+    /// The row that says yes, now and later.
+    pub always: Option<String>,
+    /// What marks the selected row, where the rule's `answer` does not say it and it is not as usual.
+    pub selected: Option<String>,
+    /// The row in which one can write.
+    pub text: Option<String>,
+    /// Keys that open the place to write, once that row is selected.
+    pub text_keys: Vec<String>,
+    /// One writes at once: there is no such row.
+    pub writes: bool,
+    /// The choices stand beside one another in one row: a pattern for each of them.
+    pub buttons: Option<String>,
+    /// Only the background tells which is selected.
+    pub by_colour: bool,
+    /// Keys that say yes, whatever rows there are.
+    pub accept_keys: Vec<String>,
+    /// Keys that say no, whatever rows there are.
+    pub decline_keys: Vec<String>,
 }
 
 impl Answer {

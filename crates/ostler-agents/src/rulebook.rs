@@ -8,7 +8,7 @@ use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use semver::{Version, VersionReq};
 
 use crate::region::Region;
-use crate::rule::{Answer, Condition, RuleSpec};
+use crate::rule::{Answer, ChoiceSpec, Condition, RuleSpec};
 use crate::speech::Speech;
 use crate::version::in_range;
 use crate::{ComposerSpec, ConversationSpec, Preset};
@@ -233,6 +233,26 @@ fn check_answer(field: &str, answer: &Answer) -> Result<(), RuleError> {
     Ok(())
 }
 
+/// The same for the choices of a dialog.
+fn check_choice(field: &str, choice: &ChoiceSpec) -> Result<(), RuleError> {
+    let mut compiler = Compiler::default();
+    let ChoiceSpec { accept, decline, always, selected, text, buttons, .. } = choice;
+    let all = [
+        ("accept", accept),
+        ("decline", decline),
+        ("always", always),
+        ("selected", selected),
+        ("text", text),
+        ("buttons", buttons),
+    ];
+    for (name, pattern) in all {
+        if let Some(pattern) = pattern {
+            compiler.pattern(&format!("{field}.{name}"), pattern)?;
+        }
+    }
+    Ok(())
+}
+
 /// Patterns that are looked for only when somebody asks, and so are not in the set for all rows.
 fn speech(spec: &ConversationSpec) -> Result<Option<Speech>, RuleError> {
     let (prompt, reply) = match (&spec.prompt, &spec.reply) {
@@ -357,6 +377,9 @@ impl Compiler {
         }
         if let Some(answer) = &spec.answer {
             check_answer(&format!("{field}.answer"), answer)?;
+        }
+        if let Some(choice) = &spec.choice {
+            check_choice(&format!("{field}.choice"), choice)?;
         }
         let mut until = None;
         let test = self.test(&format!("{field}.when"), &spec.when, &mut until, 0)?;

@@ -57,6 +57,31 @@ impl Speech {
     }
 }
 
+impl Speech {
+    /// The agent's last reply as the screen shows it, with all that is further in; nothing if none is seen.
+    pub fn shown_reply<R: AsRef<str>>(&self, rows: &[R]) -> Option<String> {
+        let mut lines: Option<Vec<&str>> = None;
+        let mut column = None;
+        for row in rows.iter().map(AsRef::as_ref) {
+            if self.prompt.is_match(row) {
+                column = None;
+            } else if let Some(begin) = self.reply.find(row) {
+                column = Some(row[..begin.end()].chars().count());
+                lines = Some(vec![&row[begin.end()..]]);
+            } else if let (Some(begin), Some(lines)) = (column, &mut lines) {
+                let indent = row.chars().take_while(|c| *c == ' ').count();
+                if indent < begin && !row.trim().is_empty() {
+                    column = None;
+                } else {
+                    lines.push(row.get(begin..).unwrap_or_default());
+                }
+            }
+        }
+        let lines = lines?.into_iter().map(without_frame).collect::<Vec<_>>();
+        Some(lines.join("\n").trim().to_owned()).filter(|text| !text.is_empty())
+    }
+}
+
 /// The rows of a screen that are not its composer or below it: those of the conversation. All rows where no composer is
 /// seen.
 pub fn rows_above(screen: &Screen, composer: Option<&Composer>) -> Vec<String> {

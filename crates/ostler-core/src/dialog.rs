@@ -8,6 +8,7 @@
 //! was seen to have read it, and the dialog stands there as before. What does not go as expected is left to a person.
 
 mod consent;
+pub mod writing;
 
 use std::time::Duration;
 
@@ -100,6 +101,10 @@ pub enum Reason {
     Stays,
     /// It was there before this daemon, and has not moved since.
     Inherited,
+    /// What was written is not seen.
+    Unseen,
+    /// It is gone, and not by an answer.
+    WentAway,
 }
 
 impl Reason {
@@ -110,6 +115,8 @@ impl Reason {
             Self::Stuck => "the selection does not follow the keys",
             Self::Stays => "it is still there after it was answered",
             Self::Inherited => "it was open before the daemon started, and may have been answered already",
+            Self::Unseen => "what was written is not seen in it",
+            Self::WentAway => "it went away before it was answered",
         }
     }
 }
@@ -145,6 +152,10 @@ enum Stage {
 pub struct Dialog {
     stage: Stage,
     keys: u32,
+    /// An answer was pressed.
+    answered: bool,
+    /// An answer is pressed once: what stands there then may be another dialog that says the same.
+    once: bool,
     /// An earlier daemon, or somebody through it, may have pressed a key for it.
     inherited: bool,
     /// How much the program had drawn when it was first seen to have read the last key.
@@ -160,11 +171,19 @@ impl Dialog {
         Self {
             stage: Stage::Settling { since: now },
             keys: 0,
+            answered: false,
+            once: false,
             inherited: false,
             read: None,
             incomplete: None,
             deadline: Some(now.plus(SETTLE)),
         }
+    }
+
+    /// The same, of which an answer is pressed once, and not again if it stays.
+    #[must_use]
+    pub fn once(self) -> Self {
+        Self { once: true, ..self }
     }
 
     /// A dialog that stood there before this daemon did: a key that answers it may be with the program already.
@@ -175,6 +194,11 @@ impl Dialog {
     /// A dialog that is left to a person from the start.
     pub fn left() -> Self {
         Self { stage: Stage::Over, deadline: None, ..Self::new(Steady(0)) }
+    }
+
+    /// Whether an answer was pressed, not only keys that select.
+    pub fn is_answered(&self) -> bool {
+        self.answered
     }
 
     /// Nothing more will be done.
@@ -247,6 +271,7 @@ impl Dialog {
             (Stage::Answering { pressed, .. }, _) if now < pressed.plus(FAREWELL) => {
                 self.until(pressed.plus(FAREWELL))
             }
+            (Stage::Answering { .. }, _) if self.once => self.leave(Reason::Stays),
             (Stage::Answering { pressed, .. }, _) if !self.is_ignored(drawn) => {
                 self.await_drawing(pressed, Reason::Stays, now)
             }
@@ -354,6 +379,7 @@ impl Dialog {
 
     fn press(&mut self, press: Press) -> Option<Action> {
         self.keys += 1;
+        self.answered |= matches!(press, Press::Enter | Press::Answer);
         self.read = None;
         if self.keys > MAX_KEYS { self.leave(Reason::Stuck) } else { Some(Action::Press(press)) }
     }

@@ -11,6 +11,7 @@
 //! - [`delivery`]: one message on its way into an agent; [`queue`]: which message is next.
 //! - [`detector`]: what an agent is doing.
 //! - [`dialog`]: whether a dialog may be answered, and answering it by choosing a row.
+//! - [`interrupt`]: stopping an agent's turn.
 //! - [`start_plan`]: how an agent gets what it has to know from the start; [`beacon`]: who speaks to it.
 //! - [`detector`]: what an agent is doing; [`judge`]: when another agent is asked.
 //! - [`lifecycle`]: whether a session's program runs, cannot be reached, or has ended, and how it is stopped.
@@ -26,6 +27,7 @@
 //! - [`stop_analysis`]: what it means that an agent stopped.
 //! - [`continuation`]: sends an agent on that stopped before its work is done.
 //! - [`environment`]: what a program under care inherits.
+//! - [`exchange`]: what an agent was asked, and what it answered; [`reply`]: when the turn of a message is over.
 //! - [`continuity`]: what is kept of a piece of work.
 //! - [`name`]: what sessions may be called.
 
@@ -39,7 +41,9 @@ pub mod delivery;
 pub mod detector;
 pub mod dialog;
 pub mod environment;
+pub mod exchange;
 pub mod fact;
+pub mod interrupt;
 pub mod judge;
 pub mod lifecycle;
 pub mod message;
@@ -47,6 +51,7 @@ pub mod name;
 pub mod pre_context;
 pub mod proof;
 pub mod queue;
+pub mod reply;
 pub mod reset_time;
 pub mod run;
 pub mod start_plan;

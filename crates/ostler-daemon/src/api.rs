@@ -7,7 +7,9 @@
 //! [`Problem`]: ostler_protocol::Problem
 
 pub(crate) mod context;
+pub(crate) mod conversation;
 pub(crate) mod daemon;
+pub(crate) mod dialogs;
 pub(crate) mod events;
 pub(crate) mod hooks;
 pub(crate) mod messages;

@@ -11,7 +11,7 @@ use crate::api::context::{self, ProjectRecords};
 use crate::api::messages::{self, Draft};
 use crate::api::providers::{self, Providers};
 use crate::api::views::{self, View, ViewEvent};
-use crate::api::{daemon, events, hooks, metrics, questions, runs, sessions, tools};
+use crate::api::{conversation, daemon, dialogs, events, hooks, metrics, questions, runs, sessions, tools};
 use crate::frame_stream::FrameStream;
 use crate::services::Services;
 
@@ -104,6 +104,12 @@ impl Connection {
             Request::CarryOn { name, wanted } => sessions::carry_on(starter, name.as_deref(), *wanted)
                 .await
                 .map(|sessions| Response::Sessions { sessions }),
+            request @ (Request::Dialog { .. }
+            | Request::Answer(_)
+            | Request::Interrupt { .. }
+            | Request::Last { .. }
+            | Request::Transcript { .. }
+            | Request::Reply { .. }) => talk(services, stream, request).await?,
             Request::Stop { name, grace_ms } => sessions::stop(sessions, &name, grace_ms).await.map(session),
             Request::Send { name, id, wait, terms } => {
                 let body = stream.due(MAX_FRAME).await?.bytes()?;
@@ -230,6 +236,41 @@ async fn pump(view: &mut View, client: &mut FrameStream) -> Result<(), FrameErro
             None => return Ok(()),
         }
     }
+}
+
+/// Answers a request about talking with an agent.
+async fn talk(
+    services: &Services,
+    stream: &mut FrameStream,
+    request: Request,
+) -> Result<Result<Response, Problem>, FrameError> {
+    let Services { store, sessions, .. } = services;
+    Ok(match request {
+        Request::Dialog { name } => {
+            let dialog = dialogs::pending(sessions, &name);
+            unless_left(stream, dialog).await?.map(Response::Dialog)
+        }
+        Request::Answer(request) => {
+            let answer = dialogs::answer(sessions, *request);
+            unless_left(stream, answer).await?.map(Response::Answered)
+        }
+        Request::Interrupt { name, patience_ms } => {
+            let interrupt = sessions::interrupt(sessions, &name, patience_ms);
+            unless_left(stream, interrupt).await?.map(Response::Interrupted)
+        }
+        Request::Last { name, count } => {
+            conversation::last(sessions, &name, count).await.map(Response::Answers)
+        }
+        Request::Transcript { name, after, follow } => {
+            let page = conversation::transcript(sessions, &name, after, follow);
+            unless_left(stream, page).await?.map(Response::Transcript)
+        }
+        Request::Reply { name, id } => {
+            let reply = conversation::reply(sessions, store, &name, id);
+            unless_left(stream, reply).await?.map(Response::Reply)
+        }
+        _ => Err(Problem::new(ErrorKind::Internal, "this request is about something else")),
+    })
 }
 
 /// Waits for an answer, unless the client leaves, or says something before it has its answer, which none of ours does.

@@ -11,22 +11,28 @@ mod problems;
 mod provenance;
 mod services;
 
+use std::time::Duration;
+
 use ostler_core::continuation;
 use ostler_core::stop_watch::{Findings, Patience};
 use ostler_core::{AgentStatus, State, Wall};
 use ostler_hold::SessionDir;
-use ostler_protocol::{Explanation, MessageInfo, Problem, Proof, SendTerms, SessionInfo};
+use ostler_protocol::{
+    AnswerRequest, AnsweredInfo, Explanation, InterruptInfo, MessageInfo, Problem, Proof, SendTerms,
+    SessionInfo,
+};
 use ostler_screen::Size;
-use ostler_session::Says;
+use ostler_session::{PendingDialog, Says};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::hooks::Claim;
+use crate::transcript::Source;
 
 pub(crate) use actor::{Actor, Origin, environment, keep_environment, mailbox};
 pub(crate) use answers::answer_id;
-pub(crate) use ended::{ended_info, ended_screen};
+pub(crate) use ended::{ended_info, ended_screen, ended_transcript, shown_reply};
 pub(crate) use handles::Handles;
-pub(crate) use info::{message as message_info, process as process_info};
+pub(crate) use info::{dialog as dialog_info, message as message_info, process as process_info};
 pub(crate) use problems::{droppable, reused_id, store_problem};
 pub(crate) use services::Services;
 
@@ -43,6 +49,10 @@ pub(crate) enum Command {
     AgentStatus(oneshot::Sender<AgentStatus>),
     /// Tell what the agent said last, if its hooks or its transcript say so.
     LastWords(oneshot::Sender<Option<String>>),
+    /// Tell where its transcript is, if that was found.
+    Transcript(oneshot::Sender<Option<Source>>),
+    /// Tell what its screen shows of the agent's last reply.
+    ShownReply(oneshot::Sender<Option<String>>),
     /// Show the screen.
     Look(oneshot::Sender<Look>),
     /// Type a message.
@@ -67,6 +77,12 @@ pub(crate) enum Command {
     SetPatience(Patience),
     /// Carry the agent on, ask that it goes on, or hold everything automatic.
     CarryOn { event: Box<continuation::Event>, done: oneshot::Sender<SessionInfo> },
+    /// Tell which dialog is open, and what the session is doing.
+    Dialog(oneshot::Sender<(State, Option<Box<PendingDialog>>)>),
+    /// Answer a dialog.
+    Answer { request: Box<AnswerRequest>, answer: oneshot::Sender<Result<AnsweredInfo, Problem>> },
+    /// Stop the agent's turn.
+    Interrupt { patience: Duration, answer: oneshot::Sender<Result<InterruptInfo, Problem>> },
     /// End the session; the answer comes when its processes are gone.
     Stop { grace_ms: u32, done: oneshot::Sender<()> },
     /// Hear what the agent's hook saw.
@@ -142,6 +158,8 @@ pub(crate) struct SessionHandle {
     pub(crate) state: watch::Receiver<State>,
     /// Changes with what is found of the agent's stops; nothing until the session was taken up.
     pub(crate) stops: watch::Receiver<Option<Findings>>,
+    /// Changes whenever the transcript tells something.
+    pub(crate) told: watch::Receiver<u64>,
     /// Changes with the terminal's size.
     pub(crate) size: watch::Receiver<Size>,
 }

@@ -8,6 +8,7 @@ use ostler_protocol::{Code, ErrorKind, Problem, SessionInfo};
 use ostler_session::Carried;
 use ostler_store::{Session, StoreError, StoreHandle};
 
+use crate::knowledge::Knowledge;
 use crate::session::{
     Actor, Command, Handles, Origin, Services, SessionHandle, ended_info, mailbox, store_problem,
 };
@@ -101,6 +102,11 @@ impl Sessions {
 
     fn store(&self) -> &StoreHandle {
         &self.services.store
+    }
+
+    /// What is known of agents.
+    pub(crate) fn knowledge(&self) -> &Arc<Knowledge> {
+        &self.services.knowledge
     }
 
     /// The session with this id, if it has an actor.

@@ -20,6 +20,7 @@
 
 mod claims;
 mod find;
+mod pages;
 mod place;
 mod provenance;
 mod reader;
@@ -37,6 +38,7 @@ use rustix::fs::inotify::WatchFlags;
 
 use crate::hints::{Hints, Sleeper};
 use claims::Claims;
+pub(crate) use pages::{Cursor, Source};
 pub use place::{Place, TailState};
 pub use provenance::Provenance;
 use reader::Reader;

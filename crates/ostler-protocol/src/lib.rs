@@ -8,6 +8,8 @@
 //! [`Request::View`], which is a conversation until either side ends it.
 
 mod context;
+mod conversation;
+mod dialog;
 pub mod frame;
 mod hook;
 mod os_text;
@@ -20,6 +22,8 @@ mod tool;
 pub use context::{
     ClearedFile, ClearedInfo, ContextInfo, ContextPlace, ContextRequest, RecordInfo, SaveRequest,
 };
+pub use conversation::{AnswerInfo, AnswersInfo, ReplyInfo, TranscriptEntry, TranscriptPage};
+pub use dialog::{AnswerRequest, AnsweredInfo, ChoiceInfo, DialogInfo, PendingInfo};
 pub use hook::{HookReport, MAX_HOOK_PAYLOAD};
 pub use os_text::OsText;
 pub use ostler_core::Proof;
@@ -28,8 +32,8 @@ pub use request::{
     CarryOnRequest, Request, ResumeRequest, SendTerms, Since, StartRequest, StartupRequest, ViewRequest,
 };
 pub use response::{
-    DaemonInfo, EventInfo, ExitInfo, Explanation, MessageInfo, Metrics, ProcessInfo, ProgressInfo, Response,
-    RuleInfo, SessionInfo, SignalInfo, TerminalInfo,
+    DaemonInfo, EventInfo, ExitInfo, Explanation, InterruptInfo, MessageInfo, Metrics, ProcessInfo,
+    ProgressInfo, Response, RuleInfo, SessionInfo, SignalInfo, TerminalInfo,
 };
 pub use run::{
     CheckInfo, CommittedWork, PromptInfo, ProviderInfo, RunCheck, RunInfo, RunRequest, RunWorkTree,

@@ -105,11 +105,13 @@ pub enum Code {
     RecordDamaged,
     /// The daemon does not know this request: it is of another version.
     UnknownRequest,
+    /// No dialog is open, another one than was meant, or one that cannot be answered so.
+    NoDialog,
 }
 
 impl Code {
     /// All codes.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Unspecified,
         Self::SessionNotFound,
         Self::SessionRecovering,
@@ -139,6 +141,7 @@ impl Code {
         Self::QuestionAnswered,
         Self::RecordDamaged,
         Self::UnknownRequest,
+        Self::NoDialog,
     ];
 
     /// The code on the wire.
@@ -173,6 +176,7 @@ impl Code {
             Self::QuestionAnswered => "question_answered",
             Self::RecordDamaged => "record_damaged",
             Self::UnknownRequest => "unknown_request",
+            Self::NoDialog => "no_dialog",
         }
     }
 

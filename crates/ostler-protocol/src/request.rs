@@ -8,6 +8,7 @@ use ostler_core::{Proof, SessionName, State};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ContextPlace, ContextRequest, SaveRequest};
+use crate::dialog::AnswerRequest;
 use crate::hook::HookReport;
 use crate::os_text::OsText;
 use crate::run::RunRequest;
@@ -79,6 +80,31 @@ pub enum Request {
         /// Answer when this much is proven.
         wait: Proof,
     },
+    /// Tells the agent's last answers.
+    Last {
+        /// The session's name or id.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+    /// Tells a piece of the agent's transcript.
+    Transcript {
+        /// The session's name or id.
+        name: String,
+        /// Where it begins: what the last piece said; nothing for the beginning.
+        #[serde(default)]
+        after: Option<serde_json::Value>,
+        /// Wait for one if there is none.
+        #[serde(default)]
+        follow: bool,
+    },
+    /// Answers when the turn of a message is over, with what the agent said.
+    Reply {
+        /// The session's name or id.
+        name: String,
+        /// The message's id.
+        id: String,
+    },
     /// Lists messages.
     Messages {
         /// Only of this session.
@@ -115,6 +141,20 @@ pub enum Request {
         name: String,
         /// The states waited for.
         states: Vec<State>,
+    },
+    /// Tells which dialog waits for a person.
+    Dialog {
+        /// The session's name or id.
+        name: String,
+    },
+    /// Answers a dialog, if it is the one that is meant; answers when it is gone, or left.
+    Answer(Box<AnswerRequest>),
+    /// Stops the agent's turn; answers when it has come to rest, or has not in time.
+    Interrupt {
+        /// The session's name or id.
+        name: String,
+        /// Milliseconds that it may take.
+        patience_ms: u32,
     },
     /// Ends a session's whole process tree; answers when it is gone.
     Stop {

@@ -5,6 +5,8 @@ use ostler_core::{Proof, State};
 use serde::{Deserialize, Serialize};
 
 use crate::context::{ClearedInfo, ContextInfo, RecordInfo};
+use crate::conversation::{AnswersInfo, ReplyInfo, TranscriptPage};
+use crate::dialog::{AnsweredInfo, PendingInfo};
 use crate::problem::Problem;
 use crate::run::{ProviderInfo, RunInfo};
 use crate::tool::{QuestionInfo, ToolAnswer};
@@ -102,6 +104,18 @@ pub enum Response {
         /// Oldest first.
         questions: Vec<QuestionInfo>,
     },
+    /// The dialog that waits for a person.
+    Dialog(PendingInfo),
+    /// What became of an answer to a dialog.
+    Answered(AnsweredInfo),
+    /// What became of an interrupt.
+    Interrupted(InterruptInfo),
+    /// The agent's last answers.
+    Answers(AnswersInfo),
+    /// A piece of a transcript.
+    Transcript(TranscriptPage),
+    /// What was replied to a message.
+    Reply(ReplyInfo),
     /// It is done.
     Done,
     /// It was not done.
@@ -256,6 +270,17 @@ pub struct ProcessInfo {
     pub reason: Option<String>,
     /// Where its files are.
     pub dir: String,
+}
+
+/// What became of an interrupt.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InterruptInfo {
+    /// `stopped`, `nothing` (it was at rest), `working` (it goes on), `dialog`, `unread`, `unclear` or `ended`.
+    pub outcome: String,
+    /// Whether the keys were pressed.
+    pub pressed: bool,
+    /// The session as it is now.
+    pub session: Box<SessionInfo>,
 }
 
 /// Why a session is in its state: what each signal says now.

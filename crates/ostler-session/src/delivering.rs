@@ -265,6 +265,7 @@ impl Session {
     pub(crate) fn on_inspected(&mut self, status: TerminalStatus) {
         self.answer_inspectors(Some(status));
         self.inspected_for_dialog(status.pending, status.written);
+        self.inspected_for_interrupt(status.pending);
         let Some(order) = self.outbox.inspecting.take() else { return };
         // Where a composer is known, its sight tells whose terminal it is.
         let names = &self.profile.agent.preset.input.key_driven;

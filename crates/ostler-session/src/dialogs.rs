@@ -10,9 +10,10 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::Safeguard;
+use crate::answering::ByHand;
 use crate::change::Change;
 use crate::effect::{Effect, Log};
-use crate::event::Grants;
+use crate::event::{AnswerCommand, Grants};
 use crate::keys;
 use crate::note::Note;
 use crate::session::Session;
@@ -25,6 +26,19 @@ pub(crate) struct Dialogs {
     pub(crate) inherited: Option<u64>,
     /// What the user granted beforehand, as it was found at the last look.
     pub(crate) grants: Grants,
+    /// Somebody's answer that waits for the screen to be drawn, until this moment.
+    pub(crate) asked: Option<(AnswerCommand, Steady)>,
+    /// A dialog that is being answered for somebody.
+    pub(crate) by_hand: Option<ByHand>,
+    /// How many answers somebody began, in the time of this daemon or an earlier one.
+    pub(crate) answers: u64,
+}
+
+impl Dialogs {
+    /// What is known when so many answers were begun before.
+    pub(crate) fn recovered(answers: u64) -> Self {
+        Self { answers, ..Self::default() }
+    }
 }
 
 /// A dialog that is being answered, or was left to a person.
@@ -117,7 +131,8 @@ impl Session {
     /// Answers the dialog on the screen, if the user's policy says how.
     pub(crate) fn look_at_dialog(&mut self) {
         // What was drawn since the last look may be another dialog: the next look is due at once.
-        if !self.observer.is_current() {
+        self.take_up_answer();
+        if !self.observer.is_current() || self.look_by_hand() {
             return;
         }
         let found = self.intent();
@@ -157,6 +172,9 @@ impl Session {
 
     /// The holder told how much of what was typed the program has not read.
     pub(crate) fn inspected_for_dialog(&mut self, unread: u32, drawn: u64) {
+        if self.inspected_by_hand(unread, drawn) {
+            return;
+        }
         let Some(mut answering) = self.dialogs.answering.take() else { return };
         if !self.observer.is_current() {
             answering.dialog.ask_again();
@@ -203,6 +221,8 @@ impl Session {
 
     /// The program has ended: so has its dialog, perhaps by the answer.
     pub(crate) fn end_dialog(&mut self) {
+        self.take_up_answer();
+        self.look_by_hand();
         let Some(mut answering) = self.dialogs.answering.take() else { return };
         if answering.dialog.look(DialogView::Gone, 0, self.now.steady) == Some(Action::Answered)
             && let Intent::Answer { rule, policy, .. } = &answering.intent
@@ -279,7 +299,7 @@ impl Session {
         DialogView::Rows { wanted: rows.0, selected: rows.1 }
     }
 
-    fn record_dialog(&mut self, event: &'static str, details: Value) {
+    pub(crate) fn record_dialog(&mut self, event: &'static str, details: Value) {
         self.push(Effect::Log(Log::Dialog { event, details: details.clone() }));
         self.record_note(Change::Event { event, details });
     }

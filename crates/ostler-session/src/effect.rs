@@ -1,9 +1,10 @@
 //! What is to be done for a session.
 
 use ostler_core::message::Message;
-use ostler_core::{State, Wall};
+use ostler_core::{State, Wall, interrupt};
 use ostler_screen::Size;
 
+use crate::answering::Answered;
 use crate::change::Change;
 use crate::conversation::ConversationSummary;
 use crate::event::{TerminalStatus, Ticket};
@@ -183,6 +184,10 @@ pub enum Answer {
     Noted,
     /// What the holder says of its terminal; nothing if it did not answer.
     Terminal(Option<TerminalStatus>),
+    /// What became of an answer to a dialog.
+    Answered(Box<Answered>),
+    /// What became of an interrupt.
+    Interrupted(interrupt::Outcome),
 }
 
 /// A message as it stands now.

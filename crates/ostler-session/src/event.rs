@@ -1,5 +1,7 @@
 //! What happens to a session.
 
+use std::time::Duration;
+
 use ostler_core::detector::ProcessSample;
 use ostler_core::lifecycle::Evidence;
 use ostler_core::message::{Message, Terms};
@@ -205,6 +207,15 @@ pub enum Command {
     SetPatience(Patience),
     /// Begin or end to carry the agent on, ask that it goes on, or hold everything automatic.
     CarryOn(continuation::Event),
+    /// Answer a dialog.
+    AnswerDialog(AnswerCommand),
+    /// Stop the agent's turn.
+    Interrupt {
+        /// How long it may take.
+        patience: Duration,
+        /// Who wants it.
+        ticket: Ticket,
+    },
     /// End the program.
     Stop {
         /// How long it may take by itself.
@@ -229,6 +240,21 @@ pub struct Send {
     pub queued: Option<Ticket>,
     /// Who is told when it has got that far, or never will.
     pub waiter: Option<(Proof, Ticket)>,
+}
+
+/// Somebody's answer to a dialog.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerCommand {
+    /// The dialog's id.
+    pub dialog: String,
+    /// `yes`, `no`, the number or the words of a choice, or words of one's own.
+    pub word: String,
+    /// It is words of one's own, whatever it says.
+    pub own_words: bool,
+    /// With `yes`: for good.
+    pub always: bool,
+    /// Who answers.
+    pub ticket: Ticket,
 }
 
 /// What a hook of the agent reports.

@@ -13,7 +13,8 @@
 //! - `life`: the holder, the connection to it, and the end (`ostler_core::lifecycle`);
 //! - `terminal`: output becomes a screen and signals;
 //! - `observing`: screen, hooks and transcript become a state (`ostler_core::detector`); `judging`: another agent is asked;
-//! - `dialogs`: what the user's policy answers (`ostler_core::dialog`);
+//! - `dialogs`: what the user's policy answers (`ostler_core::dialog`); `answering`: what somebody
+//!   answers by a command; `interrupting`: a turn that is stopped;
 //! - `outbox`, `delivering`, `writes` and `proofs`: messages, what is typed for them, what is proven of them
 //!   (`ostler_core::queue`, `ostler_core::delivery`);
 //! - `human_input`: people at the terminal; the order of all input is `ostler_core::typing`;
@@ -32,6 +33,7 @@
 mod agent_calls;
 mod agent_process;
 mod agent_speech;
+mod answering;
 mod carrying_on;
 mod change;
 mod conversation;
@@ -42,6 +44,7 @@ mod effect;
 mod escalating;
 mod event;
 mod human_input;
+mod interrupting;
 mod journal;
 mod judging;
 mod keys;
@@ -51,11 +54,13 @@ mod message_commands;
 mod note;
 mod observing;
 mod outbox;
+mod pending_dialog;
 mod profile;
 mod proofs;
 mod recent;
 mod refusal;
 mod report;
+mod resolving;
 mod safeguard;
 mod saved;
 mod session;
@@ -67,17 +72,19 @@ mod writes;
 
 pub use agent_calls::{AgentCall, Progress, Says};
 pub use agent_speech::WISH;
+pub use answering::Answered;
 pub use carrying_on::{CARRIES_ON, Examination, RUN};
 pub use change::Change;
 pub use conversation::ConversationSummary;
 pub use effect::{Answer, Effect, Escalation, HookContext, Lane, Log, MessageView, Request};
 pub use escalating::NOTICE;
 pub use event::{
-    Abilities, Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody, TerminalStatus,
-    Ticket, TranscriptBatch,
+    Abilities, AnswerCommand, Command, Event, Exit, Grants, HookReport, LastOutput, Send, StoredBody,
+    TerminalStatus, Ticket, TranscriptBatch,
 };
 pub use memory::{Carried, begin_carried_on};
 pub use message_commands::{MAX_ID, with_request};
+pub use pending_dialog::PendingDialog;
 pub use profile::{AgentProfile, DeliverySettings, Policies};
 pub use refusal::Refusal;
 pub(crate) use safeguard::Safeguard;

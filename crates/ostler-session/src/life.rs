@@ -263,6 +263,7 @@ impl Session {
         self.life.finishing = true;
         self.end_messages();
         self.end_dialog();
+        self.look_at_interrupt();
         self.look_for_stop();
         let Some(ending) = self.life.ending.clone() else { return };
         self.push(Effect::KeepSummary(Box::new(self.conversation.summary.clone())));

@@ -46,6 +46,9 @@ pub(crate) struct Remembered {
     /// How far the agent is carried on.
     #[serde(default)]
     carrying_on: Continuation,
+    /// How many answers to dialogs were begun by a command.
+    #[serde(default)]
+    pub(crate) answers: u64,
 }
 
 impl Remembered {
@@ -71,7 +74,13 @@ impl Remembered {
             begun: *begun,
             context_given: *context_given,
             carrying_on: carrying_on.clone(),
+            answers: 0,
         }
+    }
+
+    /// The same where so many answers were begun.
+    pub(crate) fn with_answers(self, answers: u64) -> Self {
+        Self { answers, ..self }
     }
 
     pub(crate) fn read(text: &str) -> Option<Self> {
@@ -105,6 +114,7 @@ pub fn begin_carried_on(terms: Terms, now: Wall) -> Option<String> {
         context_given: None,
         carrying_on,
         calls: AgentCalls::default(),
+        answers: 0,
     };
     serde_json::to_string(&first).ok()
 }
@@ -141,6 +151,11 @@ impl Carried {
         serde_json::to_string(&self.memory).ok()
     }
 
+    /// How far the transcript was read, and the agent's own id of the conversation.
+    pub fn transcript(self) -> (Option<Value>, Option<String>) {
+        (self.memory.transcript, self.memory.conversation)
+    }
+
     /// What the next process begins with: what was said and spent stays, what was seen does not. The transcript is read
     /// on only if the agent goes on with the conversation.
     pub fn into_memory(self, goes_on: bool, now: Wall) -> Option<String> {
@@ -159,6 +174,7 @@ impl Carried {
             begun: goes_on,
             context_given: None,
             carrying_on: carrying_on.in_next_process(now),
+            answers: self.memory.answers,
         };
         serde_json::to_string(&next).ok()
     }

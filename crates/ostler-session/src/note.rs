@@ -5,6 +5,7 @@ use ostler_core::message::Message;
 use ostler_core::typing::{self, Settled};
 use ostler_core::{State, continuation, delivery, detector, judge, lifecycle};
 
+use crate::answering::ByHand;
 use crate::effect::Effect;
 use crate::event::{HookReport, Send, TerminalStatus, Ticket};
 use crate::outbox::{Open, Waiter};
@@ -66,6 +67,10 @@ pub(crate) enum Then {
     Stepped(Box<Stepped>),
     /// The write that was decided is not made: whether it still should be is seen afresh.
     NotStepped { order: u64 },
+    /// No dialog is answered, because that cannot be recorded.
+    NotAnswered(Ticket),
+    /// A dialog is answered for somebody.
+    AnswerByHand(Box<ByHand>),
     /// Those who asked are told that it cannot be done.
     Refuse(Vec<Ticket>, Refusal),
     /// The end is recorded.

@@ -171,9 +171,9 @@ impl Session {
     pub(crate) fn remembered(&self) -> Option<String> {
         let (detector, stops) = (self.observer.detector().memory(), self.stops.memory());
         let carrying_on = &self.carrying_on.machine;
-        let memory =
+        let remembered =
             Remembered::new(self.since, detector, &self.conversation, &stops, carrying_on, &self.calls);
-        serde_json::to_string(&memory).ok()
+        serde_json::to_string(&remembered.with_answers(self.dialogs.answers)).ok()
     }
 
     fn follow_state(&mut self, state: State) {

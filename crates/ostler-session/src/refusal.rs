@@ -29,6 +29,28 @@ pub enum Refusal {
         /// What the agent is called.
         agent: String,
     },
+    /// No dialog is open, or none that can be read.
+    NoDialog,
+    /// Another dialog is open than the one that was meant.
+    AnotherDialog {
+        /// Its id.
+        id: String,
+    },
+    /// The dialog is being answered.
+    BeingAnswered,
+    /// The dialog has no such choice.
+    NoSuchChoice {
+        /// What was said.
+        word: String,
+        /// What can be chosen.
+        choices: Vec<String>,
+    },
+    /// The dialog has no choice that allows it for good, or several.
+    NoAlways,
+    /// The dialog takes no words of one's own.
+    TakesNoText,
+    /// Nothing can be typed there.
+    NoKeys,
     /// Only a message that was given up can be tried again.
     NotGivenUp {
         /// The message.

@@ -19,6 +19,7 @@ use crate::dialogs::Dialogs;
 use crate::effect::{Answer, Effect, Request};
 use crate::event::{Command, Event, TerminalStatus, Ticket};
 use crate::human_input::HumanInput;
+use crate::interrupting::Interrupting;
 use crate::journal::{Journal, Kind};
 use crate::life::Life;
 use crate::memory::Remembered;
@@ -56,6 +57,7 @@ pub struct Session {
     pub(crate) carrying_on: CarryingOn,
     pub(crate) calls: AgentCalls,
     pub(crate) dialogs: Dialogs,
+    pub(crate) interrupting: Option<Interrupting>,
     pub(crate) judge: Judge,
     pub(crate) outbox: Outbox,
     pub(crate) typing: Typing,
@@ -103,6 +105,7 @@ impl Session {
         let profile = AgentProfile::default();
         let remembered = memory.as_deref().and_then(Remembered::read);
         let calls = remembered.as_ref().map(|remembered| remembered.calls.clone()).unwrap_or_default();
+        let answers = remembered.as_ref().map_or(0, |remembered| remembered.answers);
         let (since, memory, conversation, stops, carrying_on) = match remembered.map(Remembered::into_parts) {
             Some(parts) => parts,
             None => (created, None, Conversation::default(), StopsMemory::default(), Continuation::default()),
@@ -127,7 +130,8 @@ impl Session {
             stops: Stops::new(&stops, zone, now),
             carrying_on: CarryingOn::new(carrying_on),
             calls,
-            dialogs: Dialogs::default(),
+            dialogs: Dialogs::recovered(answers),
+            interrupting: None,
             judge: Judge::new(judge::Settings::default()),
             outbox: Outbox::default(),
             typing: Typing::default(),
@@ -255,7 +259,10 @@ impl Session {
             Note::Detect(event) => self.detect(event),
             Note::Detected { actions, before } => self.on_detected(&actions, before),
             Note::Life(event) => self.on_lifecycle(event),
-            Note::LookAtDialog => self.look_at_dialog(),
+            Note::LookAtDialog => {
+                self.look_at_dialog();
+                self.look_at_interrupt();
+            }
             Note::ReadAgentSpeech => self.read_agent_speech(),
             Note::Deliver => self.deliver(),
             Note::Delivery(order, event) => {
@@ -283,6 +290,8 @@ impl Session {
             Then::Cancelled { order, ticket } => self.on_cancelled(order, ticket),
             Then::Dropped { message, ticket } => self.on_dropped(&message, ticket),
             Then::Stepped(stepped) => self.on_stepped(*stepped),
+            Then::NotAnswered(ticket) => self.on_not_answered(ticket),
+            Then::AnswerByHand(by_hand) => self.answer_by_hand(*by_hand),
             Then::NotStepped { order } => self.on_not_stepped(order),
             Then::Refuse(tickets, refusal) => self.refuse(tickets, &refusal),
             Then::Ended => self.on_end_recorded(),
@@ -376,6 +385,8 @@ impl Session {
             Command::Inspect(ticket) => self.push(Effect::Answer(ticket, Answer::Terminal(None))),
             Command::SetPatience(patience) => self.set_patience(patience),
             Command::CarryOn(event) => self.on_carry_on(event),
+            Command::AnswerDialog(command) => self.on_answer(command),
+            Command::Interrupt { patience, ticket } => self.on_interrupt(patience, ticket),
             Command::Stop { grace_ms } => self.on_stop(grace_ms),
             Command::Park => self.save_screen(),
         }

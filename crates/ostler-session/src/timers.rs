@@ -22,6 +22,8 @@ impl Session {
             self.delivering_until(),
             self.human.deadline(!self.outbox.open.is_empty()),
             self.answering_until(),
+            self.by_hand_until(),
+            self.interrupting_until(),
             self.judge.deadline(),
             self.stops.deadline(),
             self.carrying_on_until(),

@@ -4,6 +4,7 @@ mod carry_on;
 mod messages;
 mod run;
 mod start;
+mod talk;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,9 +13,10 @@ use clap::{Args, Parser, Subcommand};
 use ostler_core::State;
 
 pub(crate) use carry_on::{Continue, Hold, Limits};
-pub(crate) use messages::{Ack, Messages, Send};
+pub(crate) use messages::{Ack, Level, Messages, Send};
 pub(crate) use run::{OnInterrupt, OneRun, Providers, ProvidersCommand, Run, Runs, Worktrees};
 pub(crate) use start::{Resume, Start, Wrap};
+pub(crate) use talk::{Answer, Interrupt, Last, Transcript};
 
 /// Looks after terminal programs: starts them, shows them, types into them once and for sure, and never loses
 /// them, whatever happens to ostler itself.
@@ -61,14 +63,19 @@ pub(crate) enum Command {
     Status(Named),
     /// Show a session's screen
     Screen(Screen),
-    /// Print a session's output as text
+    /// Print a session's output as text, from its start on as far as it is kept or was recorded
     Logs(Logs),
     /// Put a session in this terminal
     Attach(Attach),
     /// Run an agent by hand, in this terminal, with the same care behind it
+    #[command(disable_version_flag = true)]
     Wrap(Wrap),
     /// Give an agent a prompt, exactly once and with proof
     Send(Send),
+    /// Print the agent's last answer
+    Last(Last),
+    /// Print what was said, from the agent's own transcript
+    Transcript(Transcript),
     /// List messages, try them again, or take them back
     Messages {
         #[command(subcommand)]
@@ -80,6 +87,10 @@ pub(crate) enum Command {
     Metrics(Json),
     /// Wait until a session is in a state
     Wait(Wait),
+    /// Show what an agent asks, or answer it
+    Answer(Answer),
+    /// Stop an agent's turn, as its own interrupt key does
+    Interrupt(Interrupt),
     /// End a session and every process it started
     Stop(Stop),
     /// Tell why a session is in its state: what each signal says, and which rule decided

@@ -223,6 +223,16 @@ impl Client {
         Ok(frame::read(&mut self.stream)?)
     }
 
+    /// Whether something can be read within this time.
+    pub(crate) fn is_ready(&self, patience: Duration) -> io::Result<bool> {
+        let patience = Timespec::try_from(patience).ok();
+        match poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], patience.as_ref()) {
+            Ok(count) => Ok(count > 0),
+            Err(Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// The bare connection.
     pub(crate) fn into_stream(self) -> UnixStream {
         self.stream
@@ -233,6 +243,19 @@ impl Client {
 /// those that change something carry an id.
 pub(crate) fn call(request: &Request) -> Result<Response, CommandError> {
     call_with(request, None, None)
+}
+
+/// Asks the daemon something that must not be done twice, starting it if need be.
+pub(crate) fn call_once(request: &Request) -> Result<Response, CommandError> {
+    match Client::connect_or_start(&home()?)?.call(request, None, None) {
+        Ok(response) => Ok(response),
+        Err(CallError::Command(error)) => Err(error),
+        Err(CallError::Lost | CallError::TimedOut) => {
+            let text = "the daemon ended meanwhile: whether anything was pressed is not known";
+            Err(CommandError::new(Kind::Unreachable, text)
+                .hint("`ostler screen NAME` shows what the agent does; the session goes on"))
+        }
+    }
 }
 
 /// Like [`call`], with a body and a limit.

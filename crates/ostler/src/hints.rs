@@ -54,6 +54,10 @@ pub(crate) fn for_problem(problem: &Problem) -> Option<String> {
         Code::UnknownRequest => {
             "its version may be older: ostler daemon stop, then try again (programs go on)".into()
         }
+        Code::NoDialog => {
+            "`ostler answer NAME` shows what is asked now, `ostler attach NAME` lets you answer by hand"
+                .into()
+        }
         // The daemon's own hint holds for every front end, or there is none.
         Code::Unspecified
         | Code::SessionRecovering

@@ -32,6 +32,12 @@ pub enum Part {
     CarryOn,
     /// Calls of the tools that ostler gives agents.
     Mcp,
+    /// Its answers, its dialogs answered by command, its turn interrupted.
+    Talk,
+    /// Its questions answered by command.
+    Questions,
+    /// Its question for trust answered by command, both ways.
+    Trust,
     /// Agents that are killed, and resumed with their conversation.
     Resume,
     /// Messages whose daemon is killed at any moment.
@@ -55,7 +61,7 @@ impl Part {
     ];
 
     /// Every part.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Messages,
         Self::Cold,
         Self::Busy,
@@ -66,6 +72,9 @@ impl Part {
         Self::Refused,
         Self::CarryOn,
         Self::Mcp,
+        Self::Talk,
+        Self::Questions,
+        Self::Trust,
         Self::Resume,
         Self::Kills,
         Self::Race,
@@ -84,6 +93,9 @@ impl Part {
             Self::Refused => "refused",
             Self::CarryOn => "carry-on",
             Self::Mcp => "mcp",
+            Self::Talk => "talk",
+            Self::Questions => "questions",
+            Self::Trust => "trust",
             Self::Resume => "resume",
             Self::Kills => "kills",
             Self::Race => "race",
@@ -93,7 +105,9 @@ impl Part {
     /// The scene whose way of launching the agent fits.
     pub fn scene(self) -> Scene {
         match self {
-            Self::Dialog => Scene::Permission,
+            Self::Dialog | Self::Talk => Scene::Permission,
+            Self::Questions => Scene::Question,
+            Self::Trust => Scene::Trust,
             _ => Scene::Reply,
         }
     }
@@ -147,6 +161,7 @@ impl Job {
             Part::Busy | Part::Dialog | Part::Ack | Part::Context | Part::Resume | Part::Race => rounds * 20,
             Part::Refused | Part::Mcp => rounds * 10,
             Part::CarryOn => rounds * 40,
+            Part::Talk | Part::Questions | Part::Trust => 60,
         }
     }
 }

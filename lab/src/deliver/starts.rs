@@ -216,7 +216,8 @@ fn write_project(start: &Start, places: &Places<'_>) -> Result<()> {
     Ok(())
 }
 
-fn empty(dir: &Path) -> Result<()> {
+/// Takes everything out of a directory.
+pub fn empty(dir: &Path) -> Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
         if path.is_dir() && !path.is_symlink() {

@@ -11,7 +11,7 @@ use super::message::{self, Message};
 use super::session::{await_heard, await_rest, send, send_with_request, start};
 use super::tally::{Manners, Said, Sent, Tally, fates, tally};
 use super::timing::{to_idle, turn_end, unfolded};
-use super::{carry_on, context, kills, race, refused, resume, starts, tools};
+use super::{carry_on, context, kills, race, refused, resume, starts, talk, tools};
 use crate::agent::{Agent, Dialog, Places};
 use crate::driver::{Driver, home};
 use crate::stage::{CWD, HOME, OUT, prepare_home, prepare_project};
@@ -63,6 +63,7 @@ pub fn play(spec: &Path) -> Result<()> {
         Part::Context => context::tokens(&job.effort, job.effort.rounds),
         Part::Resume => resume::tokens(&job.effort),
         Part::Mcp => tools::tokens(&job.effort),
+        Part::Questions => talk::WATCHED.map(str::to_owned).to_vec(),
         Part::Starts => context::tokens(&job.effort, job.agent.starts.len() * 2),
         _ => settings.watch,
     };
@@ -109,6 +110,9 @@ pub fn play(spec: &Path) -> Result<()> {
         Part::CarryOn => carry_on::run(&mut driver, &job, &stage, &mut more),
         Part::Mcp => tools::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
         Part::Resume => resume::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
+        Part::Talk | Part::Questions | Part::Trust => {
+            talk::run(&mut driver, &job, &places, &stage, &mut more)
+        }
         Part::Kills => kills::run(&mut driver, &job, &stage, &mut more).map(|sent| trial.sent = sent),
         Part::Race => race::run(&mut driver, &job, &stage, &mut outcome).map(|sent| trial.sent = sent),
     };

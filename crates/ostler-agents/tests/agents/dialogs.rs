@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostler_agents::{Agent, Answer, Observer, Reader, Registry, settings_for};
+use ostler_agents::{Agent, Answer, DialogText, Observer, Reader, Registry, settings_for};
 use ostler_core::dialog::{Circumstances, Consent, Doubt, Policy, RuleAnswer, Witness, consent};
 use ostler_core::{State, Steady, detector::Settings};
 use ostler_screen::asciicast::{EventKind, Recording};
@@ -164,5 +164,87 @@ fn a_dialog_is_answered_under_the_policy_of_its_kind_and_under_no_other() {
             .collect();
         let other = moment.consent(&others);
         assert!(!matches!(other, Consent::Answer { .. }), "{name}: {other:?}");
+    }
+}
+
+/// What a dialog says, as `ostler answer` reads it: what it asks, its choices with the selected one in brackets, and the
+/// choice in which one writes.
+fn said(moment: &Moment) -> String {
+    let findings = &moment.observer.detector().reading().findings;
+    let own = || findings.iter().filter(|it| it.state == State::Blocked && !it.general);
+    let seen = own().find(|it| moment.observer.begins(&it.rule).is_some()).or_else(|| own().next());
+    let Some(rule) = seen.map(|finding| &*finding.rule) else { return "no rule of its own".into() };
+    let spec = &moment.agent.preset.rules[rule];
+    let version = None;
+    let book = Registry::new(&[]).rulebook(&moment.agent, version).unwrap();
+    let (begins, answer, choice) = (moment.observer.begins(rule), spec.answer.as_ref(), spec.choice.as_ref());
+    let read = DialogText::read(&moment.screen, begins, answer, choice, book.speech());
+    let shown = |(at, option): (usize, &ostler_agents::Choosable)| {
+        let number = option.number.map(|number| format!("{number}. ")).unwrap_or_default();
+        let text = format!("{number}{}", option.label);
+        if read.selected == Some(at) { format!("[{text}]") } else { text }
+    };
+    let options: Vec<String> = read.options.iter().enumerate().map(shown).collect();
+    format!("{rule}: {} -> {}", read.about.join(" / "), options.join(", "))
+}
+
+/// By agent and scene: what stands in front of the choices, and the choices, as far as all recorded versions agree.
+const SAID: [(&str, &str, &str, &str); 18] = [
+    ("aider", "permission", "sh work.sh 2 / Run shell command?", ""),
+    ("claude", "permission", "Bash command", "[1. Yes], 2. Yes, and don’t ask again for: sh work.sh 2, 3. "),
+    (
+        "claude",
+        "small",
+        "Do you want to proceed?",
+        "[1. Yes], 2. Yes, and don’t ask again for: sh work.sh 2, 3. ",
+    ),
+    (
+        "claude",
+        "question",
+        "Which colour shall it be?",
+        "[1. Red], 2. Blue, 3. Type something., 4. Chat about this",
+    ),
+    (
+        "claude",
+        "review",
+        "Which colour shall it be?",
+        "[1. Red], 2. Blue, 3. Type something., 4. Chat about this",
+    ),
+    ("claude", "trust", "/home/dev/project", "Yes, I trust this folder"),
+    ("codex", "permission", "Would you like to run the following command?", "[1. Yes, proceed (y)], 2. "),
+    ("codex", "small", "$ sh work.sh 2", "[1. Yes, proceed (y)], 2. "),
+    ("codex", "question", "Which colour shall it be?", "[1. Red], 2. Blue, 3. None of the above"),
+    ("codex", "trust", "Trust this folder?", "[1. Trust and continue], 2. "),
+    ("copilot", "permission", "sh work.sh 2", "[1. Yes], 2. No, and tell Copilot what to do differently"),
+    ("copilot", "question", "Which colour shall it be?", ""),
+    ("copilot", "trust", "/home/dev/project", "[1. Yes], 2. Yes, and remember"),
+    (
+        "gemini",
+        "permission",
+        "sh work.sh 2",
+        "[1. Allow once], 2. Allow for this session, 3. No, suggest changes",
+    ),
+    ("gemini", "question", "Which colour shall it be?", "[1. Red], 2. Blue, 3. Enter a custom value"),
+    ("opencode", "permission", "$ sh work.sh 2", "[Allow once], Allow always, Reject"),
+    ("opencode", "question", "Which colour shall it be?", "[1. Red], 2. Blue, 3. Type your own answer"),
+    ("qwen", "permission", "sh work.sh 2", "[1. Yes, allow once], 2. Always allow run 'sh *' commands"),
+];
+
+#[test]
+fn what_a_dialog_says_is_read() {
+    let moments = moments();
+    for (agent, scene, about, choices) in SAID {
+        let of = |moment: &&Moment| {
+            let mut parts = moment.name.rsplit('/');
+            parts.next() == Some(scene) && parts.nth(1) == Some(agent)
+        };
+        let said: Vec<String> = moments.iter().filter(of).map(said).collect();
+        assert!(!said.is_empty(), "{agent} {scene}");
+        for said in said {
+            let (asked, offered) = said.split_once(" -> ").unwrap();
+            assert!(asked.contains(about), "{agent} {scene}: {said}");
+            let fits = if choices.is_empty() { offered.is_empty() } else { offered.contains(choices) };
+            assert!(fits, "{agent} {scene}: {said}");
+        }
     }
 }

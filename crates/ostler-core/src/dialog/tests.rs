@@ -131,3 +131,16 @@ fn a_dialog_without_rows_is_answered_by_its_keys() {
 fn a_dialog_that_goes_away_by_itself_was_not_answered() {
     assert_eq!(play(&[(100, rows(1, 2)), (200, DialogView::Gone), (900, rows(1, 2))]), []);
 }
+
+#[test]
+fn an_answer_by_hand_is_pressed_once() {
+    let (sight, at) = (rows(3, 3), Steady);
+    let mut dialog = Dialog::new(Steady(0)).once();
+    let _ = (dialog.look(sight, 1, at(400)), dialog.look(sight, 1, at(650)));
+    assert!(!dialog.is_answered());
+    assert_eq!(dialog.inspected(0, 1, sight, at(651)), Some(ENTER));
+    assert!(dialog.is_answered());
+    assert_eq!(dialog.look(sight, 9, at(4_650)), None);
+    // It drew, and what stands there may be another one that says the same.
+    assert_eq!(dialog.look(sight, 9, at(4_651)), Some(Action::Leave(Reason::Stays)));
+}

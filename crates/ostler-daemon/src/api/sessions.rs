@@ -1,12 +1,16 @@
 //! What clients ask about sessions.
 
 use std::path::Path;
+use std::time::Duration;
 
 use ostler_core::State;
 use ostler_core::continuation::Event;
-use ostler_protocol::{CarryOnRequest, Explanation, Problem, ResumeRequest, SessionInfo, StartRequest};
+use ostler_protocol::{
+    CarryOnRequest, Explanation, InterruptInfo, Problem, ResumeRequest, SessionInfo, StartRequest,
+};
 use ostler_store::StoreHandle;
 
+use super::messages::ended;
 use super::metrics::deliveries_of;
 use super::questions;
 use crate::session::{Command, ended_info, keep_environment, process_info, store_problem};
@@ -69,6 +73,21 @@ pub(crate) async fn carry_on(
         }
     }
     Ok(found)
+}
+
+/// Stops the agent's turn; returns when it has come to rest, or has not in time.
+pub(crate) async fn interrupt(
+    sessions: &Sessions,
+    name: &str,
+    patience_ms: u32,
+) -> Result<InterruptInfo, Problem> {
+    let handle = match sessions.find(name).await? {
+        Found::Live(handle) => handle,
+        Found::Ended(session) => return Err(ended(&session.start.name)),
+    };
+    let patience = Duration::from_millis(patience_ms.into());
+    let answer = handle.ask(|answer| Command::Interrupt { patience, answer }).await;
+    answer.unwrap_or_else(|_| Err(ended(&handle.name)))
 }
 
 /// Lists sessions, oldest first; with `all`, those that have ended too.

@@ -77,6 +77,7 @@ pub(crate) struct Mailbox {
     commands: mpsc::Receiver<Command>,
     state: watch::Sender<State>,
     stops: watch::Sender<Option<Findings>>,
+    told: watch::Sender<u64>,
     size: watch::Sender<Size>,
     editions: watch::Receiver<u64>,
 }
@@ -100,6 +101,7 @@ pub(crate) fn mailbox(services: &Services, record: &Record) -> (Mailbox, Session
     let (sender, commands) = mpsc::channel(BACKLOG);
     let (state, state_receiver) = watch::channel(State::Starting);
     let (stops, stops_receiver) = watch::channel(None);
+    let (told, told_receiver) = watch::channel(0);
     let (size, size_receiver) = watch::channel(size);
     let handle = SessionHandle {
         id: record.start.id.clone(),
@@ -109,9 +111,10 @@ pub(crate) fn mailbox(services: &Services, record: &Record) -> (Mailbox, Session
         commands: sender,
         state: state_receiver,
         stops: stops_receiver,
+        told: told_receiver,
         size: size_receiver,
     };
-    (Mailbox { commands, state, stops, size, editions: services.knowledge.editions() }, handle)
+    (Mailbox { commands, state, stops, told, size, editions: services.knowledge.editions() }, handle)
 }
 
 impl Actor {
@@ -249,6 +252,7 @@ impl Actor {
             Woken::Transcript(batch) => {
                 let event = conversation::event(batch);
                 self.hand(event).await;
+                self.mailbox.told.send_modify(|told| *told += 1);
             }
             Woken::Judge(event) => {
                 if let ostler_core::judge::Event::Answered { .. } = &event {

@@ -1,12 +1,14 @@
 //! What can be told of a session that has ended.
 
+use ostler_agents::{Reader, speech};
 use ostler_hold::{SessionDir, read_remains};
 use ostler_protocol::SessionInfo;
 use ostler_screen::{Screen, Size};
-use ostler_session::Carried;
+use ostler_session::{AgentProfile, Carried};
 use ostler_store::Session;
 
 use super::info;
+use crate::transcript::{Source, TailState};
 use crate::{snapshot, survivors};
 
 /// The session as the record has it.
@@ -38,4 +40,19 @@ pub(crate) fn ended_screen(session: &Session) -> Screen {
         drop(screen.feed(remains.bytes.get(skip..).unwrap_or_default()));
     }
     screen
+}
+
+/// The transcript that the session's agent left, as far as it is known.
+pub(crate) fn ended_transcript(session: &Session, profile: &AgentProfile) -> Option<Source> {
+    let spec = profile.agent.preset.transcript.as_ref()?;
+    let (read, conversation) = Carried::read(session.memory.as_deref()?)?.transcript();
+    let state: TailState = serde_json::from_value(read?).ok()?;
+    Source::found(spec, &state, session.start.cwd.clone().into(), conversation)
+}
+
+/// The agent's last reply on a screen, where it is known how replies look.
+pub(crate) fn shown_reply(profile: &AgentProfile, screen: &Screen) -> Option<String> {
+    let composer = Reader::glance(&profile.book, screen);
+    let rows = speech::rows_above(screen, composer.as_ref());
+    profile.book.speech()?.shown_reply(&rows)
 }

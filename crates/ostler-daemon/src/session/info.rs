@@ -2,8 +2,11 @@
 
 use ostler_core::State;
 use ostler_core::start_plan::StartupRoute;
-use ostler_protocol::{ExitInfo, MessageInfo, ProcessInfo, ProgressInfo, SessionInfo, TerminalInfo};
-use ostler_session::TerminalStatus;
+use ostler_protocol::{
+    AnsweredInfo, ChoiceInfo, DialogInfo, ExitInfo, MessageInfo, ProcessInfo, ProgressInfo, SessionInfo,
+    TerminalInfo,
+};
+use ostler_session::{Answered, PendingDialog, TerminalStatus};
 use ostler_store::{Ending, Message, PastProcess, Session};
 
 use crate::clock::shown;
@@ -173,5 +176,37 @@ pub(crate) fn message(session: &str, message: &Message) -> MessageInfo {
         created: shown(message.created),
         elapsed: message.submitted.map(seconds),
         bytes: message.bytes,
+    }
+}
+
+/// A dialog as people see it.
+pub(crate) fn dialog(session: &str, dialog: PendingDialog) -> DialogInfo {
+    let PendingDialog { id, rule, kind, text, takes_text, always, .. } = dialog;
+    let selected = text.selected;
+    let choices = text.options.into_iter().zip(1..).enumerate().map(|(at, (option, place))| ChoiceInfo {
+        number: option.number.unwrap_or(place),
+        label: option.label,
+        selected: selected == Some(at),
+        always: always == Some(at),
+    });
+    let (session, choices) = (session.to_owned(), choices.collect());
+    DialogInfo { id, session, kind, rule, about: text.about, choices, takes_text }
+}
+
+/// What became of an answer, as people see it.
+pub(crate) fn answered(session: &str, answered: Answered) -> AnsweredInfo {
+    let Answered { id, choice, left, pressed, next } = answered;
+    let outcome = match (left, pressed) {
+        (None, _) => "answered",
+        (Some(_), true) => "uncertain",
+        (Some(_), false) => "unanswered",
+    };
+    AnsweredInfo {
+        id,
+        session: session.to_owned(),
+        choice,
+        outcome: outcome.to_owned(),
+        reason: left.map(str::to_owned),
+        next: next.map(|next| dialog(session, *next)),
     }
 }

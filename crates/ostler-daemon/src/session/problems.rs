@@ -59,6 +59,24 @@ pub(super) fn of(refusal: Refusal, error: Option<&StoreError>) -> Problem {
         }
         Refusal::NoInterrupt { agent } => usage(format!("it is not known how to interrupt {agent}"))
             .hint("set input.interrupt in its preset, or use --mode queue"),
+        Refusal::NoDialog => conflict("no dialog is open".into()).code(Code::NoDialog),
+        Refusal::AnotherDialog { id } => {
+            conflict(format!("another dialog is open by now ({id}): nothing was pressed"))
+                .code(Code::NoDialog)
+        }
+        Refusal::BeingAnswered => conflict("the dialog is being answered already".into()),
+        Refusal::NoSuchChoice { word, choices } if choices.is_empty() => {
+            usage(format!("how to answer {word:?} is not known here: no choices are seen in the dialog"))
+                .code(Code::NoDialog)
+        }
+        Refusal::NoSuchChoice { word, choices } => {
+            usage(format!("the dialog has no choice {word:?}; it has: {}", choices.join(" · ")))
+        }
+        Refusal::NoAlways => usage("the dialog has no choice that allows it for good, or several".into())
+            .hint("choose one by its number or its words"),
+        Refusal::TakesNoText => usage("the dialog takes no words of one's own".into())
+            .hint("choose one of its choices by its number or its words"),
+        Refusal::NoKeys => conflict("nothing can be typed into this session".into()),
         Refusal::NotGivenUp { id, state } => conflict(format!("message {id:?} is {}", state.as_str()))
             .hint("only a message that was given up can be tried again"),
         Refusal::NotDroppable { id, state } => conflict(format!("message {id:?} is {}", state.as_str()))

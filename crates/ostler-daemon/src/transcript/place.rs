@@ -29,6 +29,9 @@ pub struct Place {
 pub struct TailState {
     /// The file, once it was found.
     pub path: Option<PathBuf>,
+    /// The directory that it was found beneath.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root: Option<PathBuf>,
     /// Which file that was: another may bear its name by now.
     pub file: FileId,
     /// How far it was read.

@@ -74,7 +74,7 @@ impl Reader {
     ) -> Self {
         let mut known = None;
         let decoder = match resume {
-            Some(TailState { path: Some(path), file, position, memory }) => {
+            Some(TailState { path: Some(path), file, position, memory, .. }) => {
                 place.path.get_or_insert_with(|| path.clone());
                 known = Some(FollowedFile { path, file, position });
                 decoder.resume(memory)
@@ -116,7 +116,8 @@ impl Reader {
         let memory = self.decoder.memory().clone();
         match self.current().or_else(|| self.known.clone()) {
             Some(FollowedFile { path, file, position }) => {
-                TailState { path: Some(path), file, position, memory }
+                let root = Some(self.place.root.clone());
+                TailState { path: Some(path), root, file, position, memory }
             }
             None => TailState { memory, ..TailState::default() },
         }

@@ -22,6 +22,8 @@ pub(crate) enum Level {
     Submitted,
     /// The agent says that it has it
     Acknowledged,
+    /// The agent's turn is over; its answer is printed
+    Reply,
 }
 
 impl From<Level> for Proof {
@@ -30,7 +32,8 @@ impl From<Level> for Proof {
             Level::Queued => Self::Queued,
             Level::Written => Self::Written,
             Level::Seen => Self::Seen,
-            Level::Submitted => Self::Submitted,
+            // Behind it the turn is waited for.
+            Level::Submitted | Level::Reply => Self::Submitted,
             Level::Acknowledged => Self::Acknowledged,
         }
     }
@@ -106,9 +109,9 @@ pub(crate) struct Send {
     /// How sure to be before saying so [default: submitted; with --raw: written]
     #[arg(long, value_enum)]
     pub(crate) wait: Option<Level>,
-    /// Give up waiting after this many seconds; the message stays queued
-    #[arg(long, value_name = "SECS", default_value = "30", value_parser = seconds)]
-    pub(crate) timeout: f64,
+    /// Give up waiting after this many seconds; the message stays queued [default: 30; with --wait reply: 600]
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub(crate) timeout: Option<f64>,
     /// Ask the agent to confirm it, and let it go by the agent's instructions file if it cannot be typed; implied by
     /// --wait acknowledged
     #[arg(long)]

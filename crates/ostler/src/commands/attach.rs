@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::logs;
 use crate::cli::Attach;
 use crate::client::{self, CallError, Client};
 use crate::error::{CommandError, Kind};
@@ -40,7 +41,7 @@ enum End {
 
 pub(crate) fn run(args: &Attach) -> Result<ExitCode, CommandError> {
     need_terminal("attach", "`ostler screen` and `ostler logs -f` work without one")?;
-    attach(args)?;
+    attach(args, false)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,8 +53,9 @@ pub(super) fn need_terminal(command: &str, hint: &str) -> Result<(), CommandErro
     Err(CommandError::new(Kind::Usage, format!("{command} needs a terminal")).hint(hint))
 }
 
-/// Puts a session in this terminal until the person leaves, or it ends; returns the session if it did.
-pub(super) fn attach(args: &Attach) -> Result<Option<SessionInfo>, CommandError> {
+/// Puts a session in this terminal until the person leaves, or it ends; returns the session if it did. With `leaves` what
+/// the program left in its terminal then stands in this one.
+pub(super) fn attach(args: &Attach, leaves: bool) -> Result<Option<SessionInfo>, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (name, end) = runtime.block_on(async { Attachment::open(args)?.run().await })?;
     match end {
@@ -62,6 +64,9 @@ pub(super) fn attach(args: &Attach) -> Result<Option<SessionInfo>, CommandError>
             Ok(None)
         }
         End::Session(session) => {
+            if leaves {
+                output::print(&output::visible(&logs::left_by(&session.id)?))?;
+            }
             output::print(&format!("[{} has ended: {}]\n", session.name, session.because.join("; ")))?;
             Ok(Some(*session))
         }

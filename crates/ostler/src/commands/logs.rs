@@ -1,114 +1,135 @@
 //! `ostler logs`
 
-use std::io::Write;
-use std::process::ExitCode;
+mod lines;
+mod painted;
 
-use ostler_protocol::{Since, ViewRequest};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use ostler_protocol::{SessionInfo, Since, ViewRequest};
+use ostler_screen::asciicast::{EventKind, Recording};
 use ostler_screen::{Screen, Size};
 
+use self::lines::{Lines, SCROLLBACK};
 use super::view::{self, Event};
 use crate::cli::Logs;
 use crate::error::CommandError;
 use crate::output;
 
-/// Lines that a program may redraw before they are printed; what scrolls out of this was long printed.
-const SCROLLBACK: usize = 10_000;
+/// A screen that is followed and did not change for so long is at rest.
+const QUIET: Duration = Duration::from_millis(400);
+/// One that always changes is looked at this often.
+const GLANCE: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Logs) -> Result<ExitCode, CommandError> {
     let request =
         ViewRequest { name: args.name.clone(), since: Since::Oldest, follow: args.follow, keys: None };
     let mut view = view::open(request)?;
-    if view.missing > 0 {
-        note(view.missing);
+    if args.raw {
+        return raw(view);
     }
-    let size = Size::clamped(view.session.cols, view.session.rows);
-    let mut lines = (!args.raw).then(|| Lines::new(size));
+    let mut lines = Lines::new(Size::clamped(view.session.cols, view.session.rows));
+    let missing = match view.missing {
+        0 => 0,
+        missing => missing.saturating_sub(recorded(&view.session, missing, &mut lines)?),
+    };
+    if missing > 0 {
+        note(missing);
+    }
+    let mut looked = Instant::now();
     loop {
+        if args.follow && !view.wait(QUIET)? {
+            say(&lines.still(true))?;
+            looked = Instant::now();
+        }
         match view.next()? {
-            Event::Bytes(bytes) => match &mut lines {
-                Some(lines) => {
-                    let finished = lines.feed(&bytes, args.follow);
-                    output::print(&output::visible(&finished))?;
-                }
-                None => output::print_bytes(&bytes)?,
-            },
-            Event::Resized(cols, rows) => {
-                if let Some(lines) = &mut lines {
-                    lines.screen.resize(Size::clamped(cols, rows));
+            Event::Bytes(bytes) => {
+                say(&lines.feed(&bytes, args.follow))?;
+                if args.follow && looked.elapsed() >= GLANCE {
+                    say(&lines.still(false))?;
+                    looked = Instant::now();
                 }
             }
+            Event::Resized(cols, rows) => lines.resize(Size::clamped(cols, rows)),
             Event::Restarted(missing) => {
                 note(missing);
-                if let Some(lines) = &mut lines {
-                    let rest = lines.rest();
-                    output::print(&output::visible(&rest))?;
-                    *lines = Lines::new(lines.screen.size());
-                }
+                say(&lines.rest())?;
+                lines = Lines::new(lines.size());
             }
             Event::Ended(_) => break,
         }
     }
-    if let Some(mut lines) = lines {
-        output::print(&output::visible(&lines.rest()))?;
-    }
+    say(&lines.rest())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The bytes as the program wrote them.
+fn raw(mut view: view::View) -> Result<ExitCode, CommandError> {
+    if view.missing > 0 {
+        note(view.missing);
+    }
+    loop {
+        match view.next()? {
+            Event::Bytes(bytes) => output::print_bytes(&bytes)?,
+            Event::Restarted(missing) => note(missing),
+            Event::Resized(..) => {}
+            Event::Ended(_) => return Ok(ExitCode::SUCCESS),
+        }
+    }
+}
+
+/// What a program that has ended left in its terminal, above its last row too: what it showed on another screen is gone with
+/// that.
+pub(super) fn left_by(name: &str) -> Result<String, CommandError> {
+    let request = ViewRequest { name: name.to_owned(), since: Since::Oldest, follow: false, keys: None };
+    let mut view = view::open(request)?;
+    let mut screen = Screen::new(Size::clamped(view.session.cols, view.session.rows), SCROLLBACK);
+    loop {
+        match view.next()? {
+            Event::Bytes(bytes) => drop(screen.feed(&bytes)),
+            Event::Resized(cols, rows) => screen.resize(Size::clamped(cols, rows)),
+            Event::Restarted(_) => {}
+            Event::Ended(_) => break,
+        }
+    }
+    // One that was killed has not left its other screen.
+    drop(screen.feed(b"\x1b[?1049l"));
+    let text = screen.history_text().join("\n");
+    let text = text.trim_end().trim_start_matches('\n');
+    Ok(if text.is_empty() { String::new() } else { format!("{text}\n") })
+}
+
+/// Reads what is no longer kept otherwise from the session's recording, if there is one; returns how much that was.
+fn recorded(session: &SessionInfo, missing: u64, lines: &mut Lines) -> Result<u64, CommandError> {
+    let Ok(text) = std::fs::read_to_string(Path::new(&session.dir).join("session.cast")) else {
+        return Ok(0);
+    };
+    // The last line may be in the midst of being written.
+    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    let Ok(recording) = Recording::parse(whole) else { return Ok(0) };
+    lines.resize(Size::clamped(recording.header.width, recording.header.height));
+    let mut read = 0;
+    for event in recording.events {
+        match event.kind {
+            EventKind::Output(text) if read < missing => {
+                let left = usize::try_from(missing - read).unwrap_or(usize::MAX);
+                let part = &text.as_bytes()[..text.len().min(left)];
+                say(&lines.feed(part, false))?;
+                read += part.len() as u64;
+            }
+            EventKind::Resize { cols, rows } if read < missing => lines.resize(Size::clamped(cols, rows)),
+            _ => {}
+        }
+    }
+    Ok(read)
+}
+
+fn say(text: &str) -> Result<(), CommandError> {
+    if text.is_empty() { Ok(()) } else { output::print(&output::visible(text)) }
 }
 
 fn note(missing: u64) {
     let _ = writeln!(std::io::stderr(), "ostler: {missing} earlier bytes of output are no longer kept");
-}
-
-/// Turns output into lines of text: a line is finished when the cursor has left it downwards.
-struct Lines {
-    screen: Screen,
-    /// Absolute number of the first line that was not printed.
-    next: u64,
-}
-
-impl Lines {
-    fn new(size: Size) -> Self {
-        Self { screen: Screen::new(size, SCROLLBACK), next: 0 }
-    }
-
-    /// Takes output and returns the lines that are finished by it. A full-screen program has none.
-    fn feed(&mut self, bytes: &[u8], now: bool) -> String {
-        let mut out = String::new();
-        // Pieces small enough that no line scrolls away unprinted.
-        for piece in bytes.chunks(SCROLLBACK) {
-            drop(self.screen.feed(piece));
-            if now || self.screen.top_line() - self.screen.first_line() > SCROLLBACK as u64 / 2 {
-                out += &self.finished();
-            }
-        }
-        out
-    }
-
-    fn finished(&mut self) -> String {
-        if self.screen.modes().alternate_screen {
-            return String::new();
-        }
-        let end = self.screen.top_line() + u64::from(self.screen.cursor().row);
-        self.take(end)
-    }
-
-    /// What is on the screen at the end.
-    fn rest(&mut self) -> String {
-        let all = self.screen.first_line() + self.screen.history_text().len() as u64;
-        let rest = self.take(all);
-        let text = rest.trim_end_matches('\n');
-        if text.is_empty() { String::new() } else { format!("{text}\n") }
-    }
-
-    fn take(&mut self, end: u64) -> String {
-        let first = self.screen.first_line();
-        let begin = self.next.max(first);
-        if end <= begin {
-            return String::new();
-        }
-        let skip = usize::try_from(begin - first).unwrap_or(usize::MAX);
-        let count = usize::try_from(end - begin).unwrap_or(usize::MAX);
-        self.next = end;
-        let lines = self.screen.history_text();
-        lines.iter().skip(skip).take(count).flat_map(|line| [line.as_str(), "\n"]).collect()
-    }
 }

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod agents;
+mod answer;
 mod ask;
 mod attach;
 mod carry_on;
@@ -14,6 +15,8 @@ mod events;
 mod explain;
 mod hook;
 mod hooks;
+mod interrupt;
+mod last;
 mod list;
 mod logs;
 mod mcp;
@@ -28,6 +31,7 @@ mod send;
 mod start;
 mod status;
 mod stop;
+mod transcript;
 mod view;
 mod wait;
 mod worktrees;
@@ -62,10 +66,14 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, CommandError> {
         Command::Attach(args) => attach::run(&args),
         Command::Wrap(args) => wrap::run(&args),
         Command::Send(args) => send::run(args),
+        Command::Last(args) => last::run(&args),
+        Command::Transcript(args) => transcript::run(&args),
         Command::Messages { command } => messages::run(&command),
         Command::Ack(args) => messages::ack(&args),
         Command::Metrics(args) => metrics::run(&args),
         Command::Wait(args) => wait::run(&args),
+        Command::Answer(args) => answer::run(&args),
+        Command::Interrupt(args) => interrupt::run(&args),
         Command::Stop(args) => stop::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Events(args) => events::run(&args),

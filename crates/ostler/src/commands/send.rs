@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostler_core::State;
 use ostler_hold::wire::MAX_INPUT;
@@ -11,10 +11,13 @@ use ostler_protocol::{MessageInfo, Proof, Request, Response, SendTerms};
 use serde::Serialize;
 
 use super::screen;
-use crate::cli::Send;
+use crate::cli::{Level, Send};
 use crate::error::{CommandError, Kind};
 use crate::{client, output};
 
+/// Seconds that are waited unless said otherwise: for a proof, and for the end of a turn.
+const TIMEOUT: f64 = 30.0;
+const REPLY: f64 = 600.0;
 /// Rows of the screen that are shown when a message does not get through.
 const SHOWN_ROWS: usize = 12;
 
@@ -36,6 +39,11 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
         );
     }
     let wait = args.wait.map_or(if args.raw { Proof::Written } else { Proof::Submitted }, Proof::from);
+    let replies = args.wait == Some(Level::Reply);
+    if replies && args.command {
+        return Err(CommandError::new(Kind::Usage, "a command of the agent's own may begin no turn")
+            .hint("leave --command away, or --wait reply"));
+    }
     if args.raw && wait > Proof::Written {
         return Err(CommandError::new(
             Kind::Usage,
@@ -58,7 +66,8 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
     };
     let request =
         |wait| Request::Send { name: args.name.clone(), id: id.clone(), wait, terms: terms.clone() };
-    let timeout = Duration::from_secs_f64(args.timeout);
+    let began = Instant::now();
+    let timeout = Duration::from_secs_f64(args.timeout.unwrap_or(if replies { REPLY } else { TIMEOUT }));
     let answer = match client::call_with(&request(wait), Some(&body), Some(timeout)) {
         // The same message again, to learn how far it has got; it is not typed twice.
         Err(error) if error.kind == Kind::TimedOut => {
@@ -73,7 +82,43 @@ pub(crate) fn run(args: Send) -> Result<ExitCode, CommandError> {
     }
     let answer = answer?;
     let Response::Message(message) = answer else { return Err(super::unexpected()) };
-    report(&message, wait, args.json)
+    if !replies {
+        return report(&message, wait, args.json);
+    }
+    if message.proof < wait || message.state == "failed" {
+        return report(&message, wait, args.json);
+    }
+    await_reply(&message, timeout.saturating_sub(began.elapsed()), args.json)
+}
+
+/// Waits for the end of the turn of a message that was taken, and prints the answer.
+fn await_reply(message: &MessageInfo, timeout: Duration, json: bool) -> Result<ExitCode, CommandError> {
+    let (name, id) = (&message.session, &message.id);
+    let request = Request::Reply { name: name.clone(), id: id.clone() };
+    let answer = client::call_with(&request, None, Some(timeout)).map_err(|error| match error.kind {
+        Kind::TimedOut => CommandError::new(Kind::TimedOut, format!("{name:?} is still at work on it"))
+            .hint(format!("ask again with --id {id}, or: ostler wait {name} idle; ostler last {name}")),
+        _ => error,
+    });
+    let Response::Reply(reply) = answer? else { return Err(super::unexpected()) };
+    if json {
+        output::json(&reply)?;
+    } else if let Some(answer) = &reply.answer {
+        output::print(&format!("{}\n", output::visible(answer)))?;
+    }
+    let why = reply.detail.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let failed = |kind, text: &str| Err(CommandError::new(kind, format!("{text}{why}")));
+    match reply.outcome.as_str() {
+        "done" if reply.answer.is_some() => Ok(ExitCode::SUCCESS),
+        "done" => failed(Kind::Failed, "the turn is over, and what the agent said is not known")
+            .map_err(|error| error.hint(format!("`ostler screen {name}` shows what it shows"))),
+        "blocked" => failed(Kind::Blocked, "the agent asks something").map_err(|error| {
+            error.hint(format!("`ostler answer {name}` shows it; then ask again with --id {id}"))
+        }),
+        "interrupted" => failed(Kind::Failed, "the turn was interrupted"),
+        "ended" => failed(Kind::Failed, "the program has ended"),
+        _ => failed(Kind::Failed, "the turn failed"),
+    }
 }
 
 /// A message that was not accepted, as far as is known, in the form of one that was.

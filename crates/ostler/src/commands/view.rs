@@ -1,5 +1,7 @@
 //! A view as blocking code reads it.
 
+use std::time::Duration;
+
 use ostler_protocol::frame::Frame;
 use ostler_protocol::{Request, Response, SessionInfo, Since, ViewRequest};
 
@@ -56,6 +58,11 @@ pub(super) fn open(request: ViewRequest) -> Result<View, CommandError> {
 }
 
 impl View {
+    /// Whether something happens in the view within this time.
+    pub(super) fn wait(&mut self, patience: Duration) -> Result<bool, CommandError> {
+        Ok(self.client.is_ready(patience)?)
+    }
+
     /// The next thing that happens in the view. One that follows outlives the daemon.
     pub(super) fn next(&mut self) -> Result<Event, CommandError> {
         loop {

@@ -11,7 +11,7 @@ pub(crate) fn run(args: &Wrap) -> Result<ExitCode, CommandError> {
     attach::need_terminal("wrap", "`ostler start` works without one")?;
     let session = start::begin_in_terminal(args.start(attach::terminal_size()))?;
     let attachment = Attach { name: session.id, read_only: false, detach_key: args.detach_key };
-    Ok(match attach::attach(&attachment)? {
+    Ok(match attach::attach(&attachment, true)? {
         Some(ended) => ended.exit.map_or(ExitCode::SUCCESS, |exit| match (exit.status, exit.signal) {
             (Some(status), _) => ExitCode::from(status),
             // As shells say it.

@@ -32,6 +32,7 @@ mod startup;
 mod states;
 mod storm;
 mod support;
+mod talk;
 mod trouble;
 mod users;
 mod wishes;

@@ -37,12 +37,23 @@ fn a_person_can_leave_a_wrapped_agent_and_it_goes_on() {
 
 #[test]
 fn a_program_that_ends_at_once_or_by_a_signal_is_passed_on_too() {
-    for (script, status) in [("exit 3", 3), ("kill -15 $$", 143), ("true", 0)] {
+    let many = "for i in $(seq 50); do echo line $i; done; exit 3";
+    for (script, status, shown) in
+        [(many, 3, "line 50"), ("echo why; kill -15 $$", 143, "why"), ("true", 0, "")]
+    {
         let (home, desk) = (TestHome::with_stand_in(), TestHome::new());
         wrap(&desk, &home, &["sh", "-c", script]);
         let ended = desk.json(["wait", "v", "exited", "--timeout", "30", "--json"]);
         assert_eq!(ended["exit"]["status"], status, "{script}: {}", desk.screen("v"));
+        let left = desk.ok(["logs", "v"]);
+        assert!(left.contains(shown) && left.contains("[sh has ended"), "{left}");
+        assert!(script != many || left.contains("line 1\nline 2\n"), "what has scrolled away, too: {left}");
     }
+    // Its version is the agent's, and not ours.
+    let (home, desk) = (TestHome::with_stand_in(), TestHome::new());
+    wrap(&desk, &home, &["standin", "--version"]);
+    desk.json(["wait", "v", "exited", "--timeout", "30", "--json"]);
+    assert!(desk.ok(["logs", "v"]).contains("ostler-stand-in "), "{}", desk.screen("v"));
     let home = TestHome::with_stand_in();
     home.run(["wrap", "standin"]).fails(2, &["wrap needs a terminal", "ostler start"]);
 }

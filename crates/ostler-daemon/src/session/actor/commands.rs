@@ -3,13 +3,19 @@
 use ostler_core::Wall;
 use ostler_core::message::{Message, Terms};
 use ostler_core::start_plan::StartupRoute;
-use ostler_protocol::{ErrorKind, MessageInfo, Problem, SendTerms, SessionInfo};
-use ostler_session::{AgentCall, Command as Event, Event as SessionEvent, HookReport, Send, Ticket};
+use ostler_protocol::{
+    AnswerRequest, AnsweredInfo, ErrorKind, InterruptInfo, MessageInfo, Problem, SendTerms, SessionInfo,
+};
+use ostler_session::{
+    AgentCall, AnswerCommand, Command as Event, Event as SessionEvent, HookReport, Send, Ticket,
+};
 use tokio::sync::oneshot;
 
 use super::Actor;
 use crate::clock;
-use crate::session::{Command, HookCommand, Look, SendCommand, answers, explain, info, store_problem};
+use crate::session::{
+    Command, HookCommand, Look, SendCommand, answers, explain, info, shown_reply, store_problem,
+};
 
 /// Somebody who waits for an answer of the session.
 #[derive(Debug)]
@@ -22,6 +28,10 @@ pub(super) enum Reply {
     Terminal(oneshot::Sender<SessionInfo>),
     /// An agent, for the word that what it said is recorded.
     Noted(oneshot::Sender<()>),
+    /// For what becomes of an answer to a dialog.
+    Answer(oneshot::Sender<Result<AnsweredInfo, Problem>>),
+    /// For what becomes of an interrupt.
+    Interrupt(oneshot::Sender<Result<InterruptInfo, Problem>>),
     /// A hook, for what it is to print.
     Hook(oneshot::Sender<Option<String>>),
 }
@@ -35,6 +45,8 @@ impl Actor {
                 | Command::Explain(_)
                 | Command::Look(_)
                 | Command::Send(_)
+                | Command::Interrupt { .. }
+                | Command::Answer { .. }
         ) {
             self.notice_stopped_holder().await;
         }
@@ -51,6 +63,7 @@ impl Actor {
             Command::LastWords(reply) => {
                 drop(reply.send(self.session.summary().last_words().map(str::to_owned)));
             }
+            Command::Transcript(_) | Command::ShownReply(_) | Command::Dialog(_) => self.show(command),
             Command::Look(reply) => {
                 let look = Look {
                     info: self.info(),
@@ -111,6 +124,16 @@ impl Actor {
             }
             Command::TellAnswers(told) => self.tell_answers(Some(told)).await,
             Command::SpoolHeard => self.hand(SessionEvent::SpoolHeard).await,
+            Command::Answer { request, answer } => {
+                let ticket = self.ticket(Reply::Answer(answer));
+                let AnswerRequest { dialog, word, own_words, always, .. } = *request;
+                self.ask(Event::AnswerDialog(AnswerCommand { dialog, word, own_words, always, ticket }))
+                    .await;
+            }
+            Command::Interrupt { patience, answer } => {
+                let ticket = self.ticket(Reply::Interrupt(answer));
+                self.ask(Event::Interrupt { patience, ticket }).await;
+            }
             Command::Stop { grace_ms, done } => {
                 self.stoppers.push(done);
                 self.ask(Event::Stop { grace_ms }).await;
@@ -119,6 +142,21 @@ impl Actor {
                 self.ask(Event::Park).await;
                 let _ = done.send(());
             }
+        }
+    }
+
+    /// Shows what talking with the agent needs.
+    fn show(&self, command: Command) {
+        match command {
+            Command::Transcript(reply) => drop(reply.send(self.transcript())),
+            Command::ShownReply(reply) => {
+                drop(reply.send(shown_reply(self.session.profile(), self.session.screen())));
+            }
+            Command::Dialog(reply) => {
+                let dialog = self.session.pending_dialog().map(Box::new);
+                drop(reply.send((self.session.described().0, dialog)));
+            }
+            _ => {}
         }
     }
 

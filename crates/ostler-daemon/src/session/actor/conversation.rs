@@ -10,7 +10,7 @@ use ostler_session::{Event, TranscriptBatch};
 
 use super::Actor;
 use crate::session::provenance::Origin;
-use crate::transcript::{Batch, Place, TailState, Written};
+use crate::transcript::{Batch, Place, Source, TailState, Written};
 
 impl Actor {
     /// Begins to follow the transcript, where there is one and it is known what it looks like.
@@ -46,6 +46,14 @@ impl Actor {
             Err(error) => return Some(Event::TranscriptProblem(error.to_string())),
         }
         None
+    }
+
+    /// The transcript, where one was found.
+    pub(super) fn transcript(&self) -> Option<Source> {
+        let spec = self.session.profile().agent.preset.transcript.as_ref()?;
+        let state = self.watcher.as_ref()?.state();
+        let conversation = self.session.conversation_id().map(str::to_owned);
+        Source::found(spec, state, self.record.start.cwd.clone().into(), conversation)
     }
 }
 

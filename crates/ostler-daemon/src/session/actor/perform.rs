@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ostler_hold::{Remains, read_remains, tree};
+use ostler_protocol::InterruptInfo;
 use ostler_session::{
     Answer, ConversationSummary, Effect, Event, Grants, HookContext, LastOutput, Log, MessageView,
 };
@@ -270,6 +271,20 @@ impl Actor {
                 let mut info = self.info();
                 info.terminal = status.as_ref().map(info::terminal);
                 let _ = reply.send(info);
+            }
+            (Reply::Answer(reply), Answer::Answered(answered)) => {
+                let _ = reply.send(Ok(info::answered(&self.record.start.name, *answered)));
+            }
+            (Reply::Answer(reply), Answer::Refused(refusal)) => {
+                let _ = reply.send(Err(problems::of(refusal, self.store_error.as_ref())));
+            }
+            (Reply::Interrupt(reply), Answer::Interrupted(outcome)) => {
+                let session = Box::new(self.info());
+                let (outcome, pressed) = (outcome.as_str().to_owned(), outcome.pressed());
+                let _ = reply.send(Ok(InterruptInfo { outcome, pressed, session }));
+            }
+            (Reply::Interrupt(reply), Answer::Refused(refusal)) => {
+                let _ = reply.send(Err(problems::of(refusal, self.store_error.as_ref())));
             }
             (reply, answer) => tracing::error!(?reply, ?answer, "an answer to another question"),
         }

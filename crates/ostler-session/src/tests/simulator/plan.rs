@@ -60,6 +60,10 @@ pub(super) struct Plan {
     pub(super) holds: Vec<(u64, bool)>,
     /// The end of the day, where nothing ends it sooner.
     pub(super) day: u64,
+    /// When somebody wants the turn stopped.
+    pub(super) interrupts: Vec<u64>,
+    /// When somebody answers the dialog that they see then, and how; behind a `=`, the one that they saw first.
+    pub(super) answers: Vec<(u64, &'static str)>,
 }
 
 /// How an agent's hooks behave.
@@ -109,6 +113,8 @@ impl Plan {
             passes: 0,
             holds: Vec::new(),
             day: DAY,
+            interrupts: Vec::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -187,6 +193,8 @@ impl Plan {
             passes: 0,
             holds: Vec::new(),
             day: DAY,
+            interrupts: Vec::new(),
+            answers: Vec::new(),
             sends,
         };
         // What a mark hides, nobody can see.

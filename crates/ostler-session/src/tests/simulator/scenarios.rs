@@ -1,6 +1,7 @@
 //! One thing at a time: what seeds mix, each of these days has alone, so that it is plain what becomes of a message.
 
 use ostler_core::delivery::Mode;
+use ostler_core::interrupt::Outcome;
 use ostler_core::message::{Message, MessageState, Terms};
 use ostler_core::queue::Priority;
 use ostler_testkit::stand_in::{Damage, Record};
@@ -294,6 +295,89 @@ fn an_interrupt_stops_a_turn_and_is_nothing_at_rest() {
     assert_eq!((world.count(|record| *record == Record::Interrupted), escapes(&world)), (1, 1));
     let world = agent(&[]).sends_as(4_000, "third", Mode::Interrupt).play();
     assert_eq!((world.taken(), escapes(&world)), (vec!["third"], 0));
+}
+
+#[test]
+fn a_turn_is_interrupted_by_request_and_nothing_else_is() {
+    let day = |prompt: &str| agent(&[]).sends(1_000, prompt);
+    let played = |day: Plan| {
+        let world = day.play();
+        let escapes = world.keys_typed.iter().filter(|(_, keys)| keys == "\x1b").count();
+        (world.interrupted.clone(), escapes, world.count(|record| *record == Record::Interrupted))
+    };
+    let at = |at: u64, day: Plan| Plan { interrupts: vec![at], ..day };
+    assert_eq!(played(at(4_000, day("!work 5m first"))), (vec![Outcome::Stopped], 1, 1));
+    assert_eq!(played(at(4_000, day("!say done"))), (vec![Outcome::Nothing], 0, 0));
+    let asked = (vec![Outcome::Dialog { pressed: false }], 0, 0);
+    assert_eq!(played(at(4_000, day("!permission make"))), asked);
+    // What was typed before is not read, so the keys could go to whatever comes next.
+    let stalled = Plan { stalls: vec![(3_500, 18_000)], ..day("!work 10s first") };
+    let world = Plan { interrupts: vec![4_000], ..stalled.person_types(3_800, "x") }.play_with_draft();
+    assert_eq!(world.interrupted, [Outcome::Unread]);
+    assert!(world.keys_typed.iter().all(|(_, keys)| keys != "\x1b"));
+    // A text that waits for its Enter is not torn from it.
+    let slow = Plan { agent: vec!["--slow-echo".into(), "3000".into()], ..day("!work 20s first") };
+    let world = Plan { interrupts: vec![8_500], ..slow.sends_as(8_000, "second", Mode::Now) }.play();
+    let (escape, enter) = (world.keys_typed.iter().find(|(_, keys)| keys == "\x1b"), world.typed("\r"));
+    assert!(escape.is_none_or(|(at, _)| *at > enter[1]), "{}", world.story(&[]));
+    // One that does not heed them.
+    let silent = Plan { stalls: vec![(3_500, 18_000)], ..day("!work 25s first") };
+    assert_eq!(played(at(4_000, silent)), (vec![Outcome::StillWorking], 1, 1));
+    // Two who want the same press it once, and a message goes behind.
+    let twice = day("!work 5m first").sends(2_500, "second");
+    let world = Plan { interrupts: vec![4_000, 4_001], ..twice }.play();
+    assert_eq!((world.interrupted.clone(), world.taken().len()), (vec![Outcome::Stopped; 2], 2));
+    assert_eq!(world.count(|record| *record == Record::Interrupted), 1);
+}
+
+/// A day on which nobody but a command answers dialogs.
+fn answers(prompt: &str, answers: &[(u64, &'static str)]) -> Plan {
+    Plan { answers: answers.to_vec(), answers_after: 300_000, ..agent(&[]).sends(1_000, prompt) }
+}
+
+#[test]
+fn a_dialog_is_answered_by_a_command_and_no_other_one_is() {
+    for (word, chosen) in [("yes", "Yes"), ("no", "No"), ("2", "Yes, and always allow this command")] {
+        let world = answers("!permission make", &[(5_000, word)]).play();
+        assert_eq!((world.answers.clone(), world.choices()), (vec![(None, true)], vec![chosen]));
+    }
+    let world = answers("!question where", &[(5_000, "nonsense"), (6_000, "go right")]).play();
+    assert_eq!(world.answers, [(Some("refused"), false), (None, true)]);
+    assert_eq!(world.choices(), ["Go right"]);
+    // The next one says the same, at once: nobody can tell, and it is not answered.
+    let same = answers("!permission make !permission make", &[(5_000, "yes"), (5_100, "no")]);
+    let world = same.play_with_draft();
+    let stays = "it is still there after it was answered";
+    assert_eq!(
+        world.answers,
+        [(Some("refused"), false), (Some(stays), true)],
+        "two at a time are one too many"
+    );
+    assert_eq!(world.choices(), ["Yes"]);
+    // One that says something else is none of ours.
+    let other = answers("!permission make !permission rm", &[(5_000, "yes")]).play_with_draft();
+    assert_eq!((other.answers.clone(), other.choices()), (vec![(None, true)], vec!["Yes"]));
+    // Somebody else answers while the row is being selected.
+    let raced = answers("!permission make", &[(5_000, "no")]).person_types(5_450, "1");
+    let world = raced.play_with_draft();
+    assert_eq!(world.choices(), ["Yes"]);
+    assert_eq!(world.answers, [(Some("it went away before it was answered"), false)]);
+}
+
+#[test]
+fn what_was_answered_is_not_answered_again_by_another_daemon() {
+    let mut answered = 0;
+    for effects in 20..140 {
+        // The next one says the same, and there is no moment between them.
+        let day = answers(
+            "!permission make !permission make",
+            &[(5_000, "yes"), (9_000, "=yes"), (14_000, "=yes")],
+        );
+        let world = day.dies_after_effects(effects).play_with_draft();
+        assert!(world.choices().len() <= 1, "{effects}: {}", world.story(&[]));
+        answered += world.choices().len();
+    }
+    assert!(answered > 60, "{answered}");
 }
 
 #[test]

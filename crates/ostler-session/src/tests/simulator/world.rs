@@ -13,7 +13,7 @@ use ostler_agents::{Agent as Preset, Layer, Registry};
 use ostler_core::detector::{ProcessSample, Settings};
 use ostler_core::message::{Message, MessageState};
 use ostler_core::stop_analysis::Checked;
-use ostler_core::{Now, Proof, Steady, Wall, continuation, typing};
+use ostler_core::{Now, Proof, Steady, Wall, continuation, interrupt, typing};
 use ostler_screen::SafeText;
 use ostler_testkit::stand_in::{PRESET, Record};
 
@@ -59,6 +59,10 @@ enum Happening {
     Keys(usize),
     /// The person looks whether there is a dialog to answer.
     Person,
+    /// Somebody wants the turn stopped.
+    Interrupt,
+    /// Somebody answers the dialog that they see.
+    AnswerDialog(&'static str),
     Break,
     Jump(i64),
     Heal,
@@ -168,6 +172,12 @@ pub(super) struct World {
     pub(super) printed: Vec<(u64, String)>,
     /// When what was typed for messages.
     pub(super) writes: Vec<(u64, String)>,
+    /// What became of answers to dialogs: why one is not known to be answered, and whether it was pressed.
+    pub(super) answers: Vec<(Option<&'static str>, bool)>,
+    /// The dialog that somebody answered first.
+    first_dialog: Option<String>,
+    /// What became of interrupts.
+    pub(super) interrupted: Vec<interrupt::Outcome>,
     /// When what people typed reached the terminal.
     pub(super) keys_typed: Vec<(u64, String)>,
     /// How often the checks were run.
@@ -266,6 +276,9 @@ impl World {
             withdrawn: Vec::new(),
             printed: Vec::new(),
             writes: Vec::new(),
+            answers: Vec::new(),
+            first_dialog: None,
+            interrupted: Vec::new(),
             keys_typed: Vec::new(),
             examined: 0,
             held: Vec::new(),
@@ -297,6 +310,12 @@ impl World {
         }
         for (at, source) in self.plan.starts.clone() {
             self.schedule(at, Happening::Hook { event: "Start", text: source.into() });
+        }
+        for (at, word) in self.plan.answers.clone() {
+            self.schedule(at, Happening::AnswerDialog(word));
+        }
+        for at in self.plan.interrupts.clone() {
+            self.schedule(at, Happening::Interrupt);
         }
         self.schedule(BAD, Happening::Heal);
         self.schedule(500, Happening::Person);
@@ -417,6 +436,8 @@ impl World {
                 }
             }
             Happening::Person => self.person(),
+            Happening::Interrupt => self.interrupt(),
+            Happening::AnswerDialog(word) => self.answer_dialog(word),
             Happening::Break => self.break_connection(),
             Happening::Jump(by) => {
                 self.narrate(format!("the clock is set by {by} ms"));

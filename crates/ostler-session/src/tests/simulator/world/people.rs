@@ -8,7 +8,7 @@ use super::super::plan::DAY;
 use super::{Happening, LONG, Promised, Sent, World};
 use crate::Session;
 use crate::effect::Answer;
-use crate::event::{Command, Event, Send, Ticket};
+use crate::event::{AnswerCommand, Command, Event, Send, Ticket};
 
 impl World {
     pub(super) fn ticket(&mut self, of: String) -> Ticket {
@@ -37,8 +37,41 @@ impl World {
         }
     }
 
+    pub(super) fn interrupt(&mut self) {
+        if self.session.as_ref().is_some_and(Session::listens) {
+            self.narrate("somebody wants the turn stopped");
+            let ticket = self.ticket("interrupt".into());
+            let patience = std::time::Duration::from_secs(10);
+            self.hand(Event::Command(Command::Interrupt { patience, ticket }));
+        }
+    }
+
+    /// Somebody answers the dialog that they see, or tries again in a moment.
+    pub(super) fn answer_dialog(&mut self, word: &str) {
+        let Some(pending) = self.session.as_ref().and_then(Session::pending_dialog) else { return };
+        self.narrate(format!("somebody answers dialog {} with {word:?}", pending.id));
+        self.answered_at = Some(self.now);
+        let ticket = self.ticket("answer".into());
+        let first = self.first_dialog.get_or_insert_with(|| pending.id.clone()).clone();
+        let (dialog, word) = match word.strip_prefix('=') {
+            Some(word) => (first, word.to_owned()),
+            None => (pending.id, word.to_owned()),
+        };
+        let command = AnswerCommand { dialog, word, own_words: false, always: false, ticket };
+        self.hand(Event::Command(Command::AnswerDialog(command)));
+    }
+
     pub(super) fn answer(&mut self, ticket: Ticket, answer: Answer) {
         let Some(id) = self.tickets.remove(&ticket) else { return };
+        match answer {
+            Answer::Interrupted(outcome) => return self.interrupted.push(outcome),
+            Answer::Answered(answered) => return self.answers.push((answered.left, answered.pressed)),
+            Answer::Refused(refusal) if id == "answer" => {
+                self.narrate(format!("the answer is refused: {refusal:?}"));
+                return self.answers.push((Some("refused"), false));
+            }
+            _ => {}
+        }
         if let Answer::Message(view) = answer {
             let Message { proof, state, .. } = view.message;
             self.told.push(Promised { at: self.now, id, proof, state });
