@@ -81,7 +81,7 @@ impl Connection {
     /// Answers a request; an error of the outer kind ends the connection.
     async fn answer(&mut self, request: Request) -> Result<Result<Response, Problem>, FrameError> {
         let Self { services, stream } = self;
-        let Services { control, home, store, sessions, starter, runs, records, context, .. } = services;
+        let Services { control, store, sessions, starter, runs, .. } = services;
         Ok(match request {
             Request::Hello { .. } | Request::Daemon => Ok(Response::Welcome(self.daemon_info())),
             Request::Shutdown => {
@@ -162,28 +162,13 @@ impl Connection {
                 let printed = hooks::report(&services.hook_reports, *report, payload).await;
                 printed.map(|print| Response::Hook { print })
             }
-            Request::Questions { name, all } => questions::list(sessions, store, name.as_deref(), all)
-                .await
-                .map(|questions| Response::Questions { questions }),
-            Request::AnswerQuestion { id, text } => questions::answer(sessions, store, &id, &text)
-                .await
-                .map(|question| Response::Questions { questions: vec![question] }),
-            Request::Tool(request) => {
-                tools::call(services, *request).await.map(|answer| Response::Tool { answer })
-            }
-            Request::Context(request) => context::load(sessions, store, context, *request)
-                .await
-                .map(|context| Response::Context(Box::new(context))),
-            Request::ContextRecords { place } => {
-                context::records(sessions, records, place).await.map(project_records)
-            }
-            Request::SaveContext(request) => {
-                context::save(sessions, records, *request).await.map(project_records)
-            }
-            Request::ClearContext { place, records: forget } => {
-                let forgotten = forget.then_some(&*records);
-                context::clear(home, sessions, store, place, forgotten).await.map(Response::Cleared)
-            }
+            request @ (Request::Questions { .. }
+            | Request::AnswerQuestion { .. }
+            | Request::Tool(_)
+            | Request::Context(_)
+            | Request::ContextRecords { .. }
+            | Request::SaveContext(_)
+            | Request::ClearContext { .. }) => know(services, request).await,
             Request::View(_) | Request::Resize { .. } => {
                 Err(Problem::new(ErrorKind::Usage, "this request belongs to a view"))
             }
@@ -200,6 +185,36 @@ impl Connection {
             }
             Err(problem) => self.stream.say(&Response::Failed(problem)).await,
         }
+    }
+}
+
+/// Answers what is asked of questions, tools and what is known of a project.
+async fn know(services: &Services, request: Request) -> Result<Response, Problem> {
+    let Services { home, store, sessions, records, context, .. } = services;
+    match request {
+        Request::Questions { name, all } => questions::list(sessions, store, name.as_deref(), all)
+            .await
+            .map(|questions| Response::Questions { questions }),
+        Request::AnswerQuestion { id, text } => questions::answer(sessions, store, &id, &text)
+            .await
+            .map(|question| Response::Questions { questions: vec![question] }),
+        Request::Tool(request) => {
+            tools::call(services, *request).await.map(|answer| Response::Tool { answer })
+        }
+        Request::Context(request) => context::load(sessions, store, context, *request)
+            .await
+            .map(|context| Response::Context(Box::new(context))),
+        Request::ContextRecords { place } => {
+            context::records(sessions, records, place).await.map(project_records)
+        }
+        Request::SaveContext(request) => {
+            context::save(sessions, records, *request).await.map(project_records)
+        }
+        Request::ClearContext { place, records: forget } => {
+            let forgotten = forget.then_some(records);
+            context::clear(home, sessions, store, place, forgotten).await.map(Response::Cleared)
+        }
+        _ => Err(Problem::new(ErrorKind::Usage, "this request is for somebody else")),
     }
 }
 

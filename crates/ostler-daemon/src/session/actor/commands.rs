@@ -88,27 +88,18 @@ impl Actor {
                     self.ask(Event::Await { stored: Box::new(stored), wants, ticket }).await;
                 }
             }
-            Command::RetryMessage { id, answer } => match self.stored(&id).await {
-                Ok((stored, body)) => {
-                    let ticket = self.ticket(Reply::Message(answer));
-                    self.ask(Event::Retry { stored: Box::new(stored), body, ticket }).await;
-                }
-                Err(problem) => drop(answer.send(Err(problem))),
-            },
-            Command::DropMessage { id, answer } => match self.stored(&id).await {
-                Ok((stored, _)) => {
-                    let ticket = self.ticket(Reply::Message(answer));
-                    self.ask(Event::Drop { stored: Box::new(stored), ticket }).await;
-                }
-                Err(problem) => drop(answer.send(Err(problem))),
-            },
-            Command::Acknowledge { id, answer } => match self.stored(&id).await {
-                Ok((stored, _)) => {
-                    let ticket = self.ticket(Reply::Message(answer));
-                    self.ask(Event::Acknowledge { stored: Box::new(stored), ticket }).await;
-                }
-                Err(problem) => drop(answer.send(Err(problem))),
-            },
+            Command::RetryMessage { id, answer } => {
+                let event = |stored, body, ticket| Event::Retry { stored, body, ticket };
+                self.ask_of_stored(&id, answer, event).await;
+            }
+            Command::DropMessage { id, answer } => {
+                let event = |stored, _, ticket| Event::Drop { stored, ticket };
+                self.ask_of_stored(&id, answer, event).await;
+            }
+            Command::Acknowledge { id, answer } => {
+                let event = |stored, _, ticket| Event::Acknowledge { stored, ticket };
+                self.ask_of_stored(&id, answer, event).await;
+            }
             Command::Keys(bytes) => self.ask(Event::Keys(bytes)).await,
             Command::Viewer { viewer, size } => self.ask(Event::Viewer { viewer, size }).await,
             Command::ViewerGone { viewer } => self.ask(Event::ViewerGone { viewer }).await,
@@ -239,6 +230,22 @@ impl Actor {
         self.claims.insert(ticket, (claim, event.clone()));
         self.replies.extend(print.map(|print| (ticket, Reply::Hook(print))));
         self.hand(SessionEvent::Hook(HookReport { ticket, agent, event, payload, at, wants_context })).await;
+    }
+
+    /// Asks something of a message as it is recorded.
+    async fn ask_of_stored(
+        &mut self,
+        id: &str,
+        answer: oneshot::Sender<Result<MessageInfo, Problem>>,
+        event: impl FnOnce(Box<Message>, Vec<u8>, Ticket) -> Event,
+    ) {
+        match self.stored(id).await {
+            Ok((stored, body)) => {
+                let ticket = self.ticket(Reply::Message(answer));
+                self.ask(event(Box::new(stored), body, ticket)).await;
+            }
+            Err(problem) => drop(answer.send(Err(problem))),
+        }
     }
 
     /// A recorded message, and what it says.
