@@ -153,7 +153,12 @@ mod tests {
         assert_eq!(old.calls, AgentCalls::default(), "an earlier version knew of no calls");
         let awaited = Awaited { what: AwaitedThing::Time, until: Some(Wall(9)), note: None, since: Wall(7) };
         let progress = Progress { text: "half".into(), percent: Some(50), at: Wall(6) };
-        let calls = AgentCalls { last: Some(Wall(7)), progress: Some(progress), awaited: Some(awaited) };
+        let calls = AgentCalls {
+            last: Some(Wall(7)),
+            progress: Some(progress),
+            awaited: Some(awaited),
+            wants_on: Some("more".into()),
+        };
         let mut memory = old;
         memory.calls = calls.clone();
         let text = serde_json::to_string(&memory).unwrap();
