@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use ostler_agents::speech::rows_above;
 use ostler_core::Steady;
 use ostler_core::continuation::{Action, Continuation, Event, Examined, Standing};
 use ostler_core::message::{MessageState, Terms};
 use ostler_core::queue::Priority;
-use ostler_core::stop_analysis::Checked;
+use ostler_core::stop_analysis::{Checked, LastWords};
 use ostler_core::stop_watch::Findings;
 use serde_json::json;
 
@@ -146,12 +147,20 @@ impl Session {
         }
     }
 
+    /// What an agent said last that tells nothing of it but on its screen.
+    fn shown_words(&self) -> Option<String> {
+        let book = &self.profile.book;
+        let speech = book.speech().filter(|_| !self.conversation.tells_replies)?;
+        speech.shown_reply(&rows_above(&self.terminal.screen, self.observer.composer()))
+    }
+
     fn conclude(&mut self, examination: Examination) {
         let Examination { checks, failures, changed, .. } = examination;
         let (awaited, wants_on) = self.take_wishes();
         let summary = &self.conversation.summary;
-        let said = summary.last_words().map(str::to_owned);
-        let words = summary.meaning();
+        let told = summary.last_words().map(str::to_owned);
+        let said = told.or_else(|| self.shown_words());
+        let words = said.as_deref().map_or(LastWords::Other, |said| summary.meaning_of(said));
         let open = summary.open();
         let prompt = |open: &Open| !open.message.terms.raw && open.message.terms.sender != CARRIES_ON;
         let queued = self.outbox.open.values().any(|open| prompt(open) && open.delivery.is_waiting());

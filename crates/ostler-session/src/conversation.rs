@@ -103,8 +103,13 @@ impl ConversationSummary {
 
     /// What the agent's last words come to.
     pub fn meaning(&self) -> LastWords {
+        self.last_words().map_or(LastWords::Other, |answer| self.meaning_of(answer))
+    }
+
+    /// What words of the agent come to, where they are not its prompts.
+    pub fn meaning_of(&self, words: &str) -> LastWords {
         let prompts: Vec<&str> = self.prompts.iter().map(String::as_str).collect();
-        self.last_words().map_or(LastWords::Other, |answer| last_words(answer, &prompts))
+        last_words(words, &prompts)
     }
 
     /// The oldest prompt that is remembered.
