@@ -170,6 +170,7 @@ impl Session {
 
     /// Tells the continuation something, records what it makes of it, and does what it says.
     pub(crate) fn carry_on(&mut self, event: Event) {
+        let event = if event == Event::Tick && self.is_prompt_under_way() { Event::Restarted } else { event };
         let machine = &mut self.carrying_on.machine;
         let before = machine.clone();
         let _ = machine.handle(Event::Spent(self.conversation.usage.tokens()), self.now);
@@ -205,6 +206,14 @@ impl Session {
             self.record(Change::Remembered { memory });
         }
         self.note(Note::Deliver);
+    }
+
+    /// Whether a prompt to go on waits for the agent, or is being typed: it is not lost, however long that takes.
+    fn is_prompt_under_way(&self) -> bool {
+        match self.carrying_on.machine.prompting() {
+            Some(number) => self.outbox.find(&message_id(number)).is_some(),
+            None => false,
+        }
     }
 
     fn perform_carry_on(&mut self, action: Action) {

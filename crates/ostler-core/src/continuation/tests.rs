@@ -2,9 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Asking;
-use crate::awaited::AwaitedThing;
+use crate::awaited::{Awaited, AwaitedThing};
 use crate::breaker::Limit;
 use crate::detector::Reporter;
+use crate::stop_analysis::{Checked, LastWords};
 
 const BEGIN: Wall = Wall(1_800_000_000_000);
 const IDLE: Stop = Stop::Idle { asks: false };
