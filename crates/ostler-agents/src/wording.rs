@@ -33,6 +33,8 @@ pub(crate) struct Wording {
     visible: String,
     /// Places in it with a line break before them, in order; without those at its ends.
     breaks: Vec<usize>,
+    /// Blanks between each line break and what stands there.
+    indents: Vec<usize>,
     /// The same with any white space.
     gaps: Vec<usize>,
     /// Its last word is the beginning of a name that an agent may complete: of a file, a command, a variable.
@@ -44,14 +46,19 @@ impl Wording {
     pub(crate) fn new(text: &str, keep: impl Fn(char) -> bool) -> Self {
         let last = text.split_whitespace().next_back().unwrap_or_default();
         let mut wording = Self { ends_in_mention: last.starts_with(['@', '#', '$', '/']), ..Self::default() };
-        let (mut breaks, mut blank) = (false, false);
+        let (mut breaks, mut blank, mut indent) = (false, false, 0);
         for character in text.nfc() {
             if character.is_whitespace() {
                 blank = true;
                 breaks |= character == '\n';
+                indent = if character == '\n' { 0 } else { indent + 1 };
             } else if keep(character) {
                 let place = wording.visible.len();
-                wording.breaks.extend(std::mem::take(&mut breaks).then_some(place).filter(|_| place > 0));
+                if std::mem::take(&mut breaks) && place > 0 {
+                    wording.breaks.push(place);
+                    wording.indents.push(indent);
+                }
+                indent = 0;
                 wording.gaps.extend(std::mem::take(&mut blank).then_some(place).filter(|_| place > 0));
                 wording.visible.push(character);
             }
@@ -119,10 +126,14 @@ impl Wording {
         let spacing = |at: usize| {
             let within = |place: &&usize| **place > at && **place < at + self.visible.len();
             let gaps = other.gaps.iter().filter(within).map(|place| place - at);
-            let broken = |place: &usize| other.breaks.binary_search(&(at + place)).is_ok();
+            let line = |place: &usize| other.breaks.binary_search(&(at + place)).ok();
+            let broken = |place: &usize| line(place).is_some();
+            let mut indented = self.breaks.iter().zip(&self.indents).filter(|(_, indent)| **indent > 0);
+            let flat = |place: &usize| line(place).is_some_and(|line| other.indents[line] == 0);
             match gaps.eq(self.gaps.iter().copied()) {
                 _ if !self.breaks.iter().all(broken) => Spacing::Unbroken,
                 false => Spacing::Other,
+                true if indented.any(|(place, _)| flat(place)) => Spacing::Flat,
                 true => Spacing::Same,
             }
         };
@@ -139,6 +150,7 @@ impl Wording {
         match self.found_in(told).max(self.found_in(&spelt)) {
             Some(Spacing::Same) => return Likeness::Same,
             Some(Spacing::Other) => return Likeness::Differs("blanks are missing or added".into()),
+            Some(Spacing::Flat) => return Likeness::Differs("indentation is missing".into()),
             Some(Spacing::Unbroken) => return Likeness::Differs("line breaks are missing".into()),
             None => {}
         }
@@ -197,6 +209,8 @@ pub(crate) struct ShownRow {
 enum Spacing {
     /// Line breaks are missing.
     Unbroken,
+    /// The beginnings of lines are not indented any more.
+    Flat,
     /// Blanks are missing or added.
     Other,
     Same,
@@ -316,6 +330,7 @@ mod tests {
             ),
             ("see foo(a", "see foo(a)", r#"")" was added right behind it"#),
             ("first\nsecond", "first second", "line breaks are missing"),
+            ("def f(x):\n    if x:\n\t\treturn", "def f(x):\nif x:\nreturn", "indentation is missing"),
             ("please do not", "pleasedo not", "blanks are missing or added"),
             ("rm -rf x/*", "rm -rf x /*", "blanks are missing or added"),
             ("first\nsecond\nthird", "first\nsecondthird", "line breaks are missing"),

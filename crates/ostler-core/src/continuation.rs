@@ -25,7 +25,7 @@
 //! # Clocks
 //!
 //! Pauses and the ends of limits are moments of the wall clock, for they outlive the daemon and mean what people mean. A clock
-//! can be set: nothing is waited for longer than [`GLANCE`] without a look at it.
+//! can be set: nothing is waited for longer than ten minutes without a look at it.
 //!
 //! # The shell's part
 //!
@@ -57,6 +57,12 @@ const EXAMINATION: Duration = Duration::from_mins(30);
 const GLANCE: Duration = Duration::from_mins(10);
 /// A prompt of ours that is not in the agent after so long is lost: it could not be recorded.
 const UNRECORDED: Duration = Duration::from_mins(2);
+/// How long after its process was run again it is looked whether the agent has to be sent on: where it came back by itself,
+/// and where a person brought it back.
+const COMEBACK: Duration = Duration::from_secs(2);
+const RESUMED: Duration = Duration::from_secs(10);
+/// Examinations in a row that may be cut short by the end of a daemon.
+const CUT_SHORT: u32 = 3;
 
 /// An agent that is carried on, or not.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -77,6 +83,8 @@ pub struct Continuation {
     prompted: Option<Wall>,
     /// Limits in a row of which the end was not known.
     limits: u32,
+    /// Examinations in a row that were not finished.
+    cut_short: u32,
     progress: progress::Progress,
     warned: bool,
     decision: Option<Decision>,
@@ -126,21 +134,25 @@ impl Continuation {
         self.resumes
     }
 
-    /// Its process is not run again after all.
-    pub fn stay_ended(&mut self) {
+    /// Its process is not run again after all: a person wants that, or it could not be, for this reason.
+    pub fn stay_ended(&mut self, trouble: Option<String>) {
         self.resumes = None;
+        if let Some(why) = trouble {
+            self.phase = Phase::NeedsOwner { why };
+        } else {
+            (self.terms, self.phase) = (None, Phase::Off);
+        }
     }
 
     /// What the next process of the session has of it: the agent is carried on as before, and nothing is under way. One
     /// that came back by itself is told to go on.
     #[must_use]
     pub fn in_next_process(mut self, now: Wall) -> Self {
-        let comes_back = self.resumes.take().is_some();
-        if comes_back {
-            let why = "its process ended, and was run again".to_owned();
-            self.phase = Phase::Waiting { until: now, why, failures: Vec::new() };
-        } else if self.phase != Phase::Off {
-            self.phase = Phase::Watching;
+        let pause = if self.resumes.take().is_some() { COMEBACK } else { RESUMED };
+        if !matches!(self.phase, Phase::Off | Phase::Yielded | Phase::Done { .. }) {
+            let why = "its process was run again".to_owned();
+            let until = now.plus(pause);
+            self.phase = Phase::Waiting { until, why, failures: Vec::new(), look: true };
         }
         self.due = None;
         self
@@ -195,6 +207,11 @@ impl Continuation {
                 }
                 _ => Vec::new(),
             },
+            Event::TakenOver => {
+                let withdraw = self.withdrawn();
+                self.go(Phase::Yielded, now);
+                withdraw
+            }
             Event::Stopped(stopped) => self.stopped(&stopped, now),
             Event::Requested => self.requested(now),
             Event::Examined(examined) => self.examined(&examined, now),
@@ -220,7 +237,9 @@ impl Continuation {
                 Some(now.steady.plus(wait))
             }
             Phase::Prompting { .. } => Some(now.steady.plus(UNRECORDED)),
-            Phase::Off | Phase::Watching | Phase::NeedsOwner { .. } | Phase::Done { .. } => None,
+            Phase::Off | Phase::Watching | Phase::NeedsOwner { .. } | Phase::Yielded | Phase::Done { .. } => {
+                None
+            }
         };
         self.phase = phase;
         Vec::new()
@@ -238,13 +257,14 @@ impl Continuation {
             return Vec::new();
         }
         if held {
-            let actions = self.withdrawn();
-            if let Phase::Prompting { .. } = self.phase {
-                // What was about to be said is said when the hold is over, if it still makes sense.
-                let then = "it was held".to_owned();
-                self.phase = Phase::Waiting { until: now.wall, why: then, failures: Vec::new() };
-            }
-            return actions;
+            // A prompt of ours that is not typed yet is held back where it waits.
+            return Vec::new();
+        }
+        if let Phase::Waiting { until, look, .. } = &mut self.phase
+            && *until <= now.wall
+        {
+            // What was found out before the hold may not be so any more.
+            *look = true;
         }
         let phase = self.phase.clone();
         self.go(phase, now)
@@ -260,6 +280,8 @@ impl Continuation {
                 self.due = None;
                 withdraw
             }
+            // A person has it.
+            _ if self.phase == Phase::Yielded && !is_end(stop) => Vec::new(),
             // It is prompted anyway.
             Stop::Idle { .. } | Stop::StatusError
                 if matches!(self.phase, Phase::Waiting { .. } | Phase::Prompting { .. }) =>
@@ -294,6 +316,10 @@ impl Continuation {
 
     fn examined(&mut self, examined: &Examined, now: Now) -> Vec<Action> {
         let Phase::Examining { trigger, stop } = self.phase else { return Vec::new() };
+        self.cut_short = 0;
+        if let Some(trouble) = &examined.trouble {
+            return self.call_owner(Vec::new(), trouble.clone(), now);
+        }
         if examined.queued {
             return self.go(Phase::Watching, now);
         }
@@ -312,7 +338,14 @@ impl Continuation {
         let phase = self.phase.clone();
         self.go(phase, now);
         match self.phase {
-            Phase::Examining { trigger, stop } => self.examine(trigger, stop, now),
+            Phase::Examining { trigger, stop } => {
+                self.cut_short += 1;
+                if self.cut_short >= CUT_SHORT {
+                    let why = format!("its checks were cut short {CUT_SHORT} times by the end of the daemon");
+                    return self.call_owner(Vec::new(), why, now);
+                }
+                self.examine(trigger, stop, now)
+            }
             _ => Vec::new(),
         }
     }
@@ -326,13 +359,18 @@ impl Continuation {
                 let phase = self.phase.clone();
                 self.go(phase, now)
             }
+            Phase::Waiting { look: true, .. } => {
+                self.examine(Trigger::ExplicitRequest, Stop::Idle { asks: false }, now)
+            }
             Phase::Waiting { failures, .. } => match &self.terms {
                 Some(terms) if self.turns < terms.turns() => self.prompt(&failures, now),
                 _ => self.call_owner(Vec::new(), format!("{} prompts were given", self.turns), now),
             },
             Phase::Examining { trigger, stop } => self.judge(trigger, stop, &Examined::default(), now),
             Phase::Prompting { .. } => self.not_delivered(now),
-            Phase::Off | Phase::Watching | Phase::NeedsOwner { .. } | Phase::Done { .. } => Vec::new(),
+            Phase::Off | Phase::Watching | Phase::NeedsOwner { .. } | Phase::Yielded | Phase::Done { .. } => {
+                Vec::new()
+            }
         }
     }
 }

@@ -70,6 +70,8 @@ pub struct Observed {
     pub changed: Option<bool>,
     /// What the agent's last words come to.
     pub words: LastWords,
+    /// It has asked its owner something by a tool, and has no answer.
+    pub asked: bool,
     /// It has said by a tool that it waits for something.
     pub waits: bool,
     /// It has asked by a tool to be sent on.
@@ -150,6 +152,11 @@ fn by_checks(observed: &Observed) -> Option<Found> {
             let passed = observed.checks.unwrap_or_default().passed;
             Some(found(Conclusion::TaskComplete, 0.95, format!("checks: {passed} passed")))
         }
+        _ if observed.asked => Some(found(
+            Conclusion::WaitingInput,
+            0.95,
+            "its question to its owner has no answer (`ostler ask list`)",
+        )),
         _ if observed.waits => {
             Some(found(Conclusion::WaitingExternal, 0.95, "the agent said what it waits for"))
         }

@@ -6,18 +6,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ostler_core::message::MessageState;
 use ostler_protocol::{OsText, ResumeRequest};
 use ostler_session::Carried;
 use ostler_store::{NewEvent, Session, StoreHandle};
 use serde_json::json;
 use tokio::sync::Notify;
 
+use crate::api::messages;
 use crate::clock;
 use crate::session::environment;
 use crate::starter::Starter;
 
 /// No moment of the wall clock is waited for longer without a look at it.
 const GLANCE: Duration = Duration::from_mins(10);
+/// Messages that are looked through for those that waited.
+const MESSAGES: u32 = 1_000;
 
 /// Runs processes again when their time has come; `ended` tells when another session has ended.
 pub(crate) async fn run(store: StoreHandle, starter: Starter, ended: Arc<Notify>) {
@@ -67,9 +71,12 @@ async fn bring_back(store: &StoreHandle, starter: &Starter, session: Session, ca
         open_files: 0,
         umask: 0o022,
     };
-    let Err(problem) = starter.resume(request).await else { return };
+    let Err(problem) = starter.resume(request).await else {
+        return send_again(store, starter, &id).await;
+    };
     tracing::warn!(session = %session.start.name, problem = problem.message, "it does not come back");
-    starter.sessions.stay_ended(id.clone(), carried).await;
+    let trouble = format!("it cannot be run again: {}", problem.message);
+    starter.sessions.stay_ended(id.clone(), carried, Some(trouble)).await;
     let event = NewEvent {
         at: clock::now(),
         session: Some(id),
@@ -78,5 +85,24 @@ async fn bring_back(store: &StoreHandle, starter: &Starter, session: Session, ca
     };
     if let Err(error) = store.run(move |store| store.record(&event)).await {
         tracing::error!(%error, "not recorded");
+    }
+}
+
+/// What waited for the agent when its process ended waits for it again.
+async fn send_again(store: &StoreHandle, starter: &Starter, id: &str) {
+    let session = id.to_owned();
+    let waiting = store
+        .run(move |store| store.list_messages(Some(&session), false, MESSAGES))
+        .await
+        .unwrap_or_default();
+    let unsent = waiting.into_iter().filter(|message| {
+        let ended = message.failure.as_deref() == Some(ostler_core::delivery::HoldReason::Ended.as_str());
+        ended && message.state == MessageState::Failed && message.attempts == 0
+    });
+    for message in unsent {
+        let sent = messages::retry(&starter.sessions, store, &message.id, Some(id)).await;
+        if let Err(problem) = sent {
+            tracing::warn!(session = id, message = message.id, problem = problem.message, "not sent again");
+        }
     }
 }

@@ -92,8 +92,8 @@ impl Sessions {
     }
 
     /// The process of a session that has ended is not run again after all.
-    pub(crate) async fn stay_ended(&self, id: String, carried: Carried) {
-        let Some(memory) = carried.stay_ended() else { return };
+    pub(crate) async fn stay_ended(&self, id: String, carried: Carried, trouble: Option<String>) {
+        let Some(memory) = carried.stay_ended(trouble) else { return };
         let forgotten = self.store().run(move |store| store.ended_session_remembers(&id, &memory)).await;
         if let Err(error) = forgotten {
             tracing::error!(%error, "it is not recorded that a session stays ended");

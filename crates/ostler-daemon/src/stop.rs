@@ -39,7 +39,7 @@ pub(crate) async fn stop(sessions: &Sessions, name: &str, grace_ms: u32) -> Resu
             if let Some(carried) = session.memory.as_deref().and_then(Carried::read)
                 && carried.resumes_at().is_some()
             {
-                sessions.stay_ended(session.start.id.clone(), carried).await;
+                sessions.stay_ended(session.start.id.clone(), carried, None).await;
             }
             (session.start.id, true)
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ostler_core::dialog::writing::{Deed, Sight, Writing};
 use ostler_core::dialog::{Action, Dialog, DialogView, Press, Reason};
-use ostler_core::{Steady, detector};
+use ostler_core::{Steady, continuation, detector};
 use serde_json::json;
 
 use crate::change::Change;
@@ -104,6 +104,10 @@ impl Session {
         match resolve(&pending, &known, &command) {
             Err(refusal) => self.refuse(vec![ticket], &refusal),
             Ok((goal, choice, row)) => {
+                if command.word.eq_ignore_ascii_case("no") && !command.own_words {
+                    // What comes instead is for whoever refuses it to say.
+                    self.note(Note::CarryOn(continuation::Event::TakenOver));
+                }
                 let by_hand = self.begun(pending, goal, choice, row, ticket);
                 // Another daemon is to know that it may have been answered.
                 self.dialogs.answers += 1;

@@ -40,6 +40,10 @@ pub struct Examination {
     pub failures: Vec<String>,
     /// Whether the work tree is another than when it was last looked at, if that can be told.
     pub changed: Option<bool>,
+    /// A question of the agent to its owner is open.
+    pub asked: Option<String>,
+    /// The checks cannot be run at all.
+    pub trouble: Option<String>,
 }
 
 /// A continuation in its session.
@@ -155,7 +159,7 @@ impl Session {
     }
 
     fn conclude(&mut self, examination: Examination) {
-        let Examination { checks, failures, changed, .. } = examination;
+        let Examination { checks, failures, changed, asked, trouble, .. } = examination;
         let (awaited, wants_on) = self.take_wishes();
         let summary = &self.conversation.summary;
         let told = summary.last_words().map(str::to_owned);
@@ -164,7 +168,19 @@ impl Session {
         let open = summary.open();
         let prompt = |open: &Open| !open.message.terms.raw && open.message.terms.sender != CARRIES_ON;
         let queued = self.outbox.open.values().any(|open| prompt(open) && open.delivery.is_waiting());
-        let examined = Examined { checks, failures, changed, words, said, open, queued, awaited, wants_on };
+        let examined = Examined {
+            checks,
+            failures,
+            changed,
+            words,
+            said,
+            open,
+            queued,
+            awaited,
+            wants_on,
+            asked,
+            trouble,
+        };
         self.note(Note::CarryOn(Event::Examined(examined)));
     }
 

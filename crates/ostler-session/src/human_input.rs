@@ -126,6 +126,10 @@ impl Session {
                         self.note(Note::CarryOn(continuation::Event::Prompted { ours: false }));
                     }
                 }
+                let interrupts = bytes == b"\x1b" || bytes.contains(&3);
+                if interrupts && matches!(self.described().0, State::Working | State::Blocked) {
+                    self.note(Note::CarryOn(continuation::Event::TakenOver));
+                }
                 self.note(Note::Detect(detector::Event::Typed { enter: bytes.contains(&b'\r') }));
                 self.note(Note::Typing(actions));
             }

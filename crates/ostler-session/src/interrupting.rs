@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ostler_core::interrupt::{Action, Interrupt, Outcome, View};
-use ostler_core::{Steady, detector};
+use ostler_core::{Steady, continuation, detector};
 use serde_json::json;
 
 use crate::change::Change;
@@ -67,6 +67,7 @@ impl Session {
                 let bytes = keys::bytes(&input.interrupt, &self.terminal.screen.modes());
                 let details = json!({ "keys": input.interrupt });
                 self.record_note(Change::Event { event: "session.interrupting", details });
+                self.note(Note::CarryOn(continuation::Event::TakenOver));
                 if let Ok(actions) = self.typing.keys(&bytes) {
                     self.note(Note::Typing(actions));
                     self.note(Note::Detect(detector::Event::Typed { enter: false }));

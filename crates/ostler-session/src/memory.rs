@@ -146,8 +146,8 @@ impl Carried {
     }
 
     /// What is remembered if it is not run again after all.
-    pub fn stay_ended(mut self) -> Option<String> {
-        self.memory.carrying_on.stay_ended();
+    pub fn stay_ended(mut self, trouble: Option<String>) -> Option<String> {
+        self.memory.carrying_on.stay_ended(trouble);
         serde_json::to_string(&self.memory).ok()
     }
 

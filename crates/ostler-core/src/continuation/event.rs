@@ -25,6 +25,8 @@ pub enum Event {
     },
     /// The agent goes on by itself, or a person answered its dialog.
     Resumed,
+    /// A person stopped its turn, or refused what it wanted to do.
+    TakenOver,
     /// Our prompt could not be given to the agent.
     NotDelivered,
     /// Nothing may be done, whatever happens, or it may again.
@@ -54,6 +56,10 @@ pub struct Examined {
     pub open: Vec<String>,
     /// Other prompts wait for the agent: it has something to do anyway.
     pub queued: bool,
+    /// A question of the agent to its owner is open.
+    pub asked: Option<String>,
+    /// The checks cannot be run, whatever the work is like.
+    pub trouble: Option<String>,
     /// What the agent said it waits for.
     pub awaited: Option<Awaited>,
     /// What is left to do, as the agent said when it asked to be sent on.

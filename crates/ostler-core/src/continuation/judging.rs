@@ -35,6 +35,7 @@ impl Continuation {
             checks: examined.checks,
             changed: examined.changed,
             words: examined.words,
+            asked: examined.asked.is_some(),
             waits: examined.awaited.is_some(),
             wants_on: examined.wants_on.is_some(),
             iterations: self.turns,
@@ -44,7 +45,9 @@ impl Continuation {
             self.limits += u32::from(until.1);
             let why = analysis.evidence.join("; ");
             let mut actions = vec![self.decide(trigger, &analysis, Decided::NoAction, Some(until.0))];
-            actions.extend(self.go(Phase::Waiting { until: until.0, why, failures: Vec::new() }, now));
+            actions.extend(
+                self.go(Phase::Waiting { until: until.0, why, failures: Vec::new(), look: true }, now),
+            );
             return actions;
         }
         self.limits = 0;
@@ -94,7 +97,12 @@ impl Continuation {
         let crashed = matches!(stop, Stop::Lost | Stop::Exited { status: Some(1..) | None, .. });
         self.resumed.retain(|at| now.wall.since(*at) < RESUMES);
         let often = u32::try_from(self.resumed.len()).unwrap_or(u32::MAX);
-        if !crashed || self.held || often >= terms.resumes_per_hour {
+        // One that is done, or waits for a person, has nothing to go on with.
+        let at_work = !matches!(
+            self.phase,
+            Phase::Off | Phase::Done { .. } | Phase::NeedsOwner { .. } | Phase::Yielded
+        );
+        if !crashed || !at_work || self.held || often >= terms.resumes_per_hour {
             return None;
         }
         self.resumed.push(now.wall);
@@ -113,7 +121,7 @@ impl Continuation {
     ) -> Vec<Action> {
         let mut actions = Vec::new();
         let stand = Stand::new(examined.said.as_deref(), &examined.failures);
-        self.progress.note(stand, examined.changed);
+        self.progress.note(stand, examined.changed, self.turns);
         let brake = if self.turns >= terms.turns() {
             Some(format!("{} prompts were given", self.turns))
         } else if self.progress.is_stuck() {
@@ -143,7 +151,7 @@ impl Continuation {
         let failures = prompt::reasons(&examined.failures, open);
         let why = analysis.evidence.join("; ");
         if until > now.wall || self.held {
-            self.go(Phase::Waiting { until, why, failures }, now);
+            self.go(Phase::Waiting { until, why, failures, look: false }, now);
         } else {
             actions.extend(self.prompt(&failures, now));
         }

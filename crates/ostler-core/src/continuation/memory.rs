@@ -30,6 +30,9 @@ pub enum Phase {
         why: String,
         /// What it is told then.
         failures: Vec<String>,
+        /// It is looked first whether it still has to be told.
+        #[serde(default)]
+        look: bool,
     },
     /// A prompt is on its way.
     Prompting {
@@ -41,6 +44,8 @@ pub enum Phase {
         /// What for.
         why: String,
     },
+    /// A person has stopped its turn: what comes next is theirs.
+    Yielded,
     /// The work is done.
     Done {
         /// What shows it.

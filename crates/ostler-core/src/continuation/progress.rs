@@ -27,13 +27,21 @@ impl Stand {
 pub(super) struct Progress {
     last: Option<Stand>,
     seen: u32,
+    /// Prompts that had been given by then.
+    turns: u32,
 }
 
 impl Progress {
-    /// Takes note of a stop; `changed` says whether the work tree is another one, if that can be told.
-    pub(super) fn note(&mut self, stand: Stand, changed: Option<bool>) {
+    /// Takes note of a stop behind so many prompts; `changed` says whether the work tree is another one, if that can be
+    /// told. A second look at the same stop is no other one.
+    pub(super) fn note(&mut self, stand: Stand, changed: Option<bool>, turns: u32) {
         let same = changed != Some(true) && self.last.as_ref() == Some(&stand);
-        self.seen = if same { self.seen + 1 } else { 1 };
+        self.seen = match same {
+            true if self.turns == turns && self.seen > 0 => self.seen,
+            true => self.seen + 1,
+            false => 1,
+        };
+        self.turns = turns;
         self.last = Some(stand);
     }
 

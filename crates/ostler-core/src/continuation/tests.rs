@@ -63,6 +63,11 @@ impl Scene {
             let step = due.since(self.now.steady);
             self.now = Now { wall: self.now.wall.plus(step), steady: due.max(self.now.steady) };
             self.tell(Event::Tick);
+            if let Some(Action::Examine(_)) = self.done.last() {
+                // Who looks first finds that there is more to do.
+                self.done.pop();
+                self.tell(Event::Examined(failing("Not yet.")));
+            }
         }
         let step = end.since(self.now.steady);
         self.now = Now { wall: self.now.wall.plus(step), steady: end };
@@ -243,15 +248,50 @@ fn budgets_end_it_and_are_told_of_before() {
 #[test]
 fn a_hold_wins_over_everything() {
     let mut scene = Scene::new(Terms::default());
-    scene.tell(Event::Held(true)).stops_with(failing("Half.")).pass(100_000);
+    scene.tell(Event::Held(true)).stops_with(failing("Half.")).pass(10_000);
     assert_eq!(scene.prompts().len(), 0);
     scene.tell(Event::Held(false)).pass(1);
+    assert_eq!(scene.prompts().len(), 1, "behind another look");
+    // What is being typed is not said again.
+    scene.tell(Event::Held(true)).tell(Event::Prompted { ours: true }).tell(Event::Restarted).pass(10_000);
+    scene.tell(Event::Held(false)).pass(10_000);
     assert_eq!(scene.prompts().len(), 1);
-    // It takes back what was not typed yet.
-    scene.tell(Event::Held(true));
-    assert_eq!(scene.done.last(), Some(&Action::Withdraw { number: 1 }));
-    scene.tell(Event::Restarted).pass(100_000);
+    // What was found out before a hold may not be so behind it.
+    let mut scene = Scene::new(Terms { pause_secs: 600, ..Terms::default() });
+    scene.stops_with(failing("Half.")).tell(Event::Prompted { ours: true }).stops_with(failing("More."));
+    scene.tell(Event::Held(true)).pass(10_000).tell(Event::Held(false));
+    scene.now.steady = scene.now.steady.plus(Duration::from_secs(1));
+    scene.tell(Event::Tick).done.clear();
+    scene.tell(Event::Examined(passing()));
+    assert_eq!((scene.prompts().len(), scene.notes()), (0, vec!["done: checks: 2 passed"]));
+}
+
+#[test]
+fn what_a_person_stopped_is_theirs_until_they_say_something() {
+    let mut scene = Scene::new(Terms::default());
+    scene.tell(Event::TakenOver).stops(IDLE).pass(10_000);
+    assert_eq!((scene.prompts().len(), scene.done.len()), (0, 0));
+    scene.tell(Event::Prompted { ours: false }).stops_with(failing("Half."));
     assert_eq!(scene.prompts().len(), 1);
+    let mut scene = Scene::new(Terms::default());
+    scene.tell(Event::TakenOver).tell(Event::Requested).tell(Event::Examined(failing("Half.")));
+    assert_eq!(scene.prompts().len(), 1);
+}
+
+#[test]
+fn checks_that_come_to_no_end_are_not_run_for_ever() {
+    let mut scene = Scene::new(Terms::default());
+    scene.stops(IDLE);
+    for _ in 0..10 {
+        scene.tell(Event::Restarted);
+    }
+    let runs = scene.done.iter().filter(|action| matches!(action, Action::Examine(_))).count();
+    assert_eq!((runs, scene.notes().len()), (3, 1), "{:?}", scene.done);
+    // Nor are those that cannot be run at all.
+    let mut scene = Scene::new(Terms::default());
+    let trouble = Some("its directory is gone".into());
+    scene.stops_with(Examined { trouble, ..failing("Half.") }).pass(10_000);
+    assert_eq!((scene.prompts().len(), scene.notes()), (0, vec!["its directory is gone"]));
 }
 
 #[test]
@@ -277,19 +317,23 @@ fn a_crash_is_mended_three_times_an_hour() {
         scene.pass(200);
         assert_eq!(scene.prompts().len(), prompts - 1, "nobody is there to be told");
         scene.machine = scene.machine.clone().in_next_process(scene.now.wall);
-        scene.tell(Event::Restarted).pass(1).tell(Event::Prompted { ours: true }).pass(60);
+        scene.tell(Event::Restarted).pass(40).tell(Event::Prompted { ours: true }).pass(60);
         assert_eq!((scene.prompts().len(), scene.machine.resumes_at()), (prompts, None));
     }
     assert_eq!(pauses, [3, 15, 75]);
     scene.stops(crash);
     assert_eq!(scene.machine.resumes_at(), None);
     assert_eq!(scene.notes(), ["its process was ended by signal 9"]);
-    // A person resumes it, and drives; an hour later it may come back by itself again.
+    // A person resumes it: it is looked whether it has to go on. An hour later it may come back by itself again.
     scene.machine = scene.machine.clone().in_next_process(scene.now.wall);
-    scene.tell(Event::Restarted).pass(3_600);
-    assert_eq!(scene.prompts().len(), 3);
+    scene.tell(Event::Restarted).pass(100).tell(Event::Prompted { ours: true }).pass(3_600);
+    assert_eq!(scene.prompts().len(), 4);
     scene.stops(crash);
     assert!(scene.machine.resumes_at().is_some());
+    // One that is done stays ended.
+    let mut scene = Scene::new(Terms::default());
+    scene.stops_with(passing()).stops(crash);
+    assert_eq!(scene.machine.resumes_at(), None);
     // Not while it is held.
     let mut scene = Scene::new(Terms::default());
     scene.tell(Event::Held(true)).stops(crash);

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use ostler_core::State;
 use ostler_core::continuation::Event;
+use ostler_core::queue::Priority;
 use ostler_protocol::{
     CarryOnRequest, Explanation, InterruptInfo, Problem, ResumeRequest, SessionInfo, StartRequest,
 };
+use ostler_session::{CARRIES_ON, Carried};
 use ostler_store::StoreHandle;
 
 use super::messages::ended;
@@ -39,19 +41,35 @@ pub(crate) async fn carry_on(
     request: CarryOnRequest,
 ) -> Result<Vec<SessionInfo>, Problem> {
     let sessions = &starter.sessions;
-    let handles = match name {
-        Some(name) => match sessions.find(name).await? {
+    let handles = if let Some(name) = name {
+        match sessions.find(name).await? {
             Found::Live(handle) => vec![handle],
-            Found::Ended(session) => return Err(super::messages::ended(&session.start.name)),
-        },
-        None => sessions.all(),
+            Found::Ended(session) => {
+                let prevents = matches!(request, CarryOnRequest::End | CarryOnRequest::Hold);
+                let carried = session.memory.as_deref().and_then(Carried::read);
+                let Some(carried) = carried.filter(|carried| prevents && carried.resumes_at().is_some())
+                else {
+                    return Err(super::messages::ended(&session.start.name));
+                };
+                sessions.stay_ended(session.start.id.clone(), carried, None).await;
+                return Ok(vec![sessions.recorded_info(&session.start.id).await?]);
+            }
+        }
+    } else {
+        if matches!(request, CarryOnRequest::Hold) {
+            keep_from_coming_back(sessions, &starter.store).await?;
+        }
+        sessions.all()
     };
     let mut found = Vec::new();
     for handle in handles {
         let events = match request.clone() {
             CarryOnRequest::Begin { terms, env } => {
                 let cwd = sessions.existing_record(&handle.id).await?.start.cwd;
-                let terms = starter.completed(terms, Path::new(&cwd)).await;
+                let mut terms = starter.completed(terms, Path::new(&cwd)).await;
+                if terms.goal.is_none() {
+                    terms.goal = first_prompt(&starter.store, &handle.id).await;
+                }
                 let dir = starter.home.sessions().join(&handle.id);
                 if let Err(error) = keep_environment(&dir, &env) {
                     tracing::warn!(%error, "checks will run in the daemon's environment");
@@ -73,6 +91,33 @@ pub(crate) async fn carry_on(
         }
     }
     Ok(found)
+}
+
+/// The first prompt that ostler gave a session's agent.
+async fn first_prompt(store: &StoreHandle, id: &str) -> Option<String> {
+    let id = id.to_owned();
+    let found = store.run(move |store| {
+        let prompt = store.list_messages(Some(&id), true, 1_000)?.into_iter().find(|message| {
+            let terms = &message.terms;
+            let typed = message.submitted.is_some() && !terms.raw && !terms.command;
+            typed && terms.priority != Priority::Startup && terms.sender != CARRIES_ON
+        });
+        let Some(prompt) = prompt else { return Ok(None) };
+        store.message_body(&id, &prompt.id)
+    });
+    String::from_utf8(found.await.ok()??).ok()
+}
+
+/// Nobody whose process has ended comes back.
+async fn keep_from_coming_back(sessions: &Sessions, store: &StoreHandle) -> Result<(), Problem> {
+    let recorded = store.run(|store| store.sessions(true)).await.map_err(|error| store_problem(&error))?;
+    for session in recorded.into_iter().filter(|session| session.ending.is_some()) {
+        let carried = session.memory.as_deref().and_then(Carried::read);
+        if let Some(carried) = carried.filter(|carried| carried.resumes_at().is_some()) {
+            sessions.stay_ended(session.start.id, carried, None).await;
+        }
+    }
+    Ok(())
 }
 
 /// Stops the agent's turn; returns when it has come to rest, or has not in time.

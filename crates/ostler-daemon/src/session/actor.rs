@@ -67,6 +67,8 @@ pub(crate) struct Actor {
     last_ticket: u64,
     stoppers: Vec<oneshot::Sender<()>>,
     /// Why the store did not take the last commit.
+    /// What a stop means is being found out.
+    examination: Option<tokio::task::AbortHandle>,
     store_error: Option<StoreError>,
     mailbox: Mailbox,
 }
@@ -152,6 +154,7 @@ impl Actor {
             last_ticket: 0,
             stoppers: Vec::new(),
             store_error: None,
+            examination: None,
             mailbox,
         };
         if !recovered {

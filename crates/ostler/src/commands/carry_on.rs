@@ -92,6 +92,9 @@ pub(crate) fn line(standing: &Standing) -> String {
             format!("goes on in {} s ({})", seconds_until(*until), output::plain(why))
         }
         Phase::Prompting { .. } => "is told to go on".to_owned(),
+        Phase::Yielded => {
+            "yours since you stopped its turn; your next prompt, or `ostler continue`, goes on".to_owned()
+        }
         Phase::NeedsOwner { why } => format!("needs you: {}", output::plain(why)),
         Phase::Done { why } => format!("done: {}", output::plain(why)),
     };

@@ -30,6 +30,9 @@ pub(crate) fn run(args: &Resume) -> Result<ExitCode, CommandError> {
         request.id = client::fresh_id();
         Request::Resume(Box::new(request.clone()))
     })?;
+    if resumed.carry_on.as_ref().is_some_and(|standing| standing.held) {
+        carry_on::ask(Some(&resumed.id), CarryOnRequest::Release)?;
+    }
     let deadline = Instant::now() + Duration::from_secs_f64(args.timeout);
     let goes_on = resumed.conversation.is_some();
     super::agents::note_if_new(&resumed);

@@ -84,8 +84,22 @@ fn what_a_person_is_asked_is_left_to_them() {
     home.press("a", "\r");
     home.await_phase("a", "done");
     assert!(home.sent_on("a") >= 1 && home.taken("a")[1].contains("the goal"), "{:?}", home.taken("a"));
+    // Who stops its turn has it, until they say something.
+    home.send("a", "!work 60s x", &[]).ok();
+    home.ok(["interrupt", "a"]);
+    home.await_phase("a", "yielded");
+    home.wait("a", "idle");
+    let before = home.sent_on("a");
+    home.kill_daemon();
+    assert_eq!(home.await_phase("a", "yielded")["held"], false);
+    assert_eq!(home.sent_on("a"), before);
     home.ok(["continue", "a", "--off"]);
     assert_eq!(home.status("a")["carry_on"], Value::Null);
+    // Its goal is what it was asked first.
+    home.ok(["continue", "a", "--check", "false", "--pause", "1"]);
+    until("it is told its goal", || {
+        home.taken("a").last()?.contains("The task:\n!permission Write there?").then_some(())
+    });
     home.ok(["stop", "a"]);
     home.run(["continue", "a"]).fails(1, &["\"a\" has ended", "ostler resume a"]);
 }
@@ -94,6 +108,7 @@ fn what_a_person_is_asked_is_left_to_them() {
 fn one_that_crashes_comes_back_and_is_told_to_go_on() {
     let home = TestHome::with_stand_in();
     home.start_with("a", &["--prompt", "!work 600s x", "--carry-on", "--check", "false"], &[]).ok();
+    home.send("a", "what waits", &["--wait", "queued"]).ok();
     kill(pid(&home.status("a")["pid"]));
     home.wait("a", "exited");
     // Another daemon knows of it.
@@ -101,6 +116,11 @@ fn one_that_crashes_comes_back_and_is_told_to_go_on() {
     until("it comes back and goes on", || {
         (home.status("a")["process"] == 2 && home.sent_on("a") == 1).then_some(())
     });
+    home.await_message(
+        "a",
+        home.json(["messages", "list", "a", "--all", "--json"])[1]["id"].as_str().unwrap(),
+        "delivered",
+    );
     let decided = &home.recorded("a", "continuation.decided")[0];
     assert_eq!(
         (decided["action"].as_str(), decided["trigger"].as_str()),

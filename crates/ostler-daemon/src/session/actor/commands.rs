@@ -1,8 +1,8 @@
 //! What clients ask of a session.
 
-use ostler_core::Wall;
 use ostler_core::message::{Message, Terms};
 use ostler_core::start_plan::StartupRoute;
+use ostler_core::{Wall, continuation};
 use ostler_protocol::{
     AnswerRequest, AnsweredInfo, ErrorKind, InterruptInfo, MessageInfo, Problem, SendTerms, SessionInfo,
 };
@@ -110,6 +110,9 @@ impl Actor {
             }
             Command::SetPatience(patience) => self.ask(Event::SetPatience(patience)).await,
             Command::CarryOn { event, done } => {
+                if *event == continuation::Event::Ended {
+                    self.cancel_examination();
+                }
                 self.ask(Event::CarryOn(*event)).await;
                 drop(done.send(self.info()));
             }

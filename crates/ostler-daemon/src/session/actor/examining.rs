@@ -21,11 +21,23 @@ impl Actor {
     /// Runs the checks and looks at the work tree, aside.
     pub(super) fn examine(&mut self, question: u64, lines: Vec<String>) {
         let (home, start) = (self.services.home.clone(), self.record.start.clone());
-        self.errands.spawn(async move {
+        let store = self.services.store.clone();
+        if let Some(earlier) = self.examination.take() {
+            earlier.abort();
+        }
+        let mark = format!("carry-on-{}", start.id);
+        self.examination = Some(self.errands.spawn(async move {
+            // Checks outlive a daemon that was killed.
+            ostler_work::end_marked(&mark);
             let (cwd, kept) = (PathBuf::from(&start.cwd), home.sessions().join(&start.id));
             let wanted: Vec<RunCheck> = lines.into_iter().map(RunCheck::Shell).collect();
             let env = environment(&kept);
-            let results = checks::run(&wanted, 0, &cwd, &env, CHECKS, &start.id).await;
+            let results = checks::run(&wanted, 0, &cwd, &env, CHECKS, &mark).await;
+            let trouble = if cwd.is_dir() {
+                results.iter().find(|result| result.not_runnable).and_then(|result| result.error.clone())
+            } else {
+                Some(format!("its directory {} is gone", cwd.display()))
+            };
             let failures = results.iter().filter(|result| !result.passed);
             let failures: Vec<String> = failures
                 .map(|result| result.error.clone().unwrap_or_else(|| format!("{} failed", result.command)))
@@ -36,8 +48,19 @@ impl Actor {
                 failed: count(failures.len()),
             });
             let changed = changed(&home, &cwd, &kept.join(TREE)).await;
-            Event::Examined(Examination { question, checks, failures, changed })
-        });
+            let open = store.run(move |store| store.questions(Some(&start.id), false, 1)).await;
+            let asked = open.ok().and_then(|open| open.into_iter().next()).map(|question| question.question);
+            Event::Examined(Examination { question, checks, failures, changed, asked, trouble })
+        }));
+    }
+}
+
+impl Actor {
+    /// Nobody wants to know any more.
+    pub(super) fn cancel_examination(&mut self) {
+        if let Some(examination) = self.examination.take() {
+            examination.abort();
+        }
     }
 }
 

@@ -503,7 +503,9 @@ impl World {
                 // The same complaint again and again would soon be no progress.
                 let failures = vec!["x".repeat(self.examined as usize); 1 - passed as usize];
                 let changed = Some(self.rng.bool());
-                self.hand(Event::Examined(Examination { question, checks, failures, changed }));
+                let examination =
+                    Examination { question, checks, failures, changed, ..Examination::default() };
+                self.hand(Event::Examined(examination));
             }
             Arrival::Context => self.hand(Event::ContextGathered("Nothing is known.".into())),
         }
