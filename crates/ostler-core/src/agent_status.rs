@@ -9,7 +9,6 @@
 
 use jiff::tz::TimeZone;
 
-use crate::awaited::Awaited;
 use crate::breaker::Limit;
 use crate::detector::{At, Reporter, TurnRecord};
 use crate::reset_time::reset_time;
@@ -49,8 +48,6 @@ pub struct AgentStatus {
     pub last_output: Option<Steady>,
     /// When it last called one of ostler's tools.
     pub last_heartbeat: Option<Wall>,
-    /// What it said it waits for.
-    pub awaited: Option<Box<Awaited>>,
 }
 
 impl AgentStatus {

@@ -83,6 +83,8 @@ pub struct Continuation {
     prompted: Option<Wall>,
     /// Limits in a row of which the end was not known.
     limits: u32,
+    /// The agent is being stopped, as its terms say.
+    paused: bool,
     /// Examinations in a row that were not finished.
     cut_short: u32,
     progress: progress::Progress,
@@ -272,6 +274,9 @@ impl Continuation {
 
     fn stopped(&mut self, stopped: &Stopped, now: Now) -> Vec<Action> {
         let Stopped { trigger, stop, .. } = *stopped;
+        if is_end(stop) && std::mem::take(&mut self.paused) {
+            return Vec::new();
+        }
         match stop {
             Stop::Ended => {
                 let withdraw = self.withdrawn();

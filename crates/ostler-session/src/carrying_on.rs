@@ -143,8 +143,9 @@ impl Session {
     /// What was asked about a stop is known.
     pub(crate) fn on_examined(&mut self, examination: Examination) {
         if examination.question != 0 && examination.question == self.carrying_on.question {
-            // Transcripts are written a moment later than screens.
-            let known = self.conversation.summary.last_words().is_some();
+            // Transcripts are written a moment later than screens. Where every check passes, words change nothing.
+            let passed = examination.checks.is_some_and(|checks| checks.failed == 0);
+            let known = passed || self.conversation.summary.last_words().is_some();
             let wait = if known { Duration::ZERO } else { WORDS };
             self.carrying_on.awaits_words = Some((examination, self.now.steady.plus(wait)));
             self.look_for_words();

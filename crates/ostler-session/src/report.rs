@@ -143,7 +143,6 @@ impl Session {
             transcript_lags: detector.transcript_lags(),
             last_output: Some(self.changed).filter(|at| *at > Steady(0)),
             last_heartbeat: self.last_heartbeat(),
-            awaited: self.awaited().cloned().map(Box::new),
         }
     }
 }

@@ -52,7 +52,8 @@ pub(crate) enum Command {
     Start(Box<Start>),
     /// Run an ended session again: same name, messages and history, and the agent's last conversation
     Resume(Resume),
-    /// Carry an agent on that stops before its work is done: look now whether it should go on, and whenever it stops
+    /// Carry an agent on that stops before its work is done: look now whether it should go on, and whenever it stops.
+    /// One that is carried on keeps its goal and limits, unless others are given
     Continue(Continue),
     /// Do nothing automatic with an agent: no prompt to go on, no prompt of a run
     Hold(Hold),

@@ -78,10 +78,13 @@ impl Continuation {
                 actions
             }
             Decided::PauseAgent => {
-                let why = analysis.evidence.join("; ");
+                let evidence = analysis.evidence.join("; ");
+                let why = format!(
+                    "it was stopped, as your settings say ({evidence}); `ostler resume` runs it again"
+                );
                 let actions = vec![self.decide(trigger, &analysis, decided, None), Action::Pause];
-                self.go(Phase::NeedsOwner { why }, now);
-                actions
+                self.paused = true;
+                self.call_owner(actions, why, now)
             }
             // Below the threshold, too, a person is told: nobody sleeps on it.
             Decided::NotifyOwner | Decided::NoAction | Decided::ResumeAgent => {

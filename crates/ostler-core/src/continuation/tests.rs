@@ -279,6 +279,17 @@ fn what_a_person_stopped_is_theirs_until_they_say_something() {
 }
 
 #[test]
+fn an_agent_that_is_paused_stays_ended_until_it_is_resumed() {
+    let actions = serde_json::from_str(r#"{"incomplete": "pause_agent"}"#).unwrap();
+    let mut scene = Scene::new(Terms { actions, ..Terms::default() });
+    scene.stops_with(failing("Half."));
+    assert!(scene.done.contains(&Action::Pause), "{:?}", scene.done);
+    scene.stops(Stop::Exited { status: None, signal: Some(15) }).pass(10_000);
+    assert_eq!((scene.prompts().len(), scene.machine.resumes_at(), scene.notes().len()), (0, None, 1));
+    assert!(scene.notes()[0].starts_with("it was stopped, as your settings say"), "{:?}", scene.notes());
+}
+
+#[test]
 fn checks_that_come_to_no_end_are_not_run_for_ever() {
     let mut scene = Scene::new(Terms::default());
     scene.stops(IDLE);

@@ -40,7 +40,6 @@ fn status(state: State, since: Wall) -> AgentStatus {
         transcript_lags: false,
         last_output: None,
         last_heartbeat: None,
-        awaited: None,
     }
 }
 

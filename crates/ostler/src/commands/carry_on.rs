@@ -33,11 +33,19 @@ pub(super) fn terms(goal: Option<String>, limits: &Limits) -> Terms {
 pub(crate) fn continue_on(args: &Continue) -> Result<ExitCode, CommandError> {
     let wanted = if args.off {
         CarryOnRequest::End
+    } else if args.goal.is_none() && !args.limits.is_given() && is_carried_on(&args.name)? {
+        // Its goal, its checks and its limits stay what they are.
+        CarryOnRequest::Request
     } else {
         let terms = terms(args.goal.clone(), &args.limits);
         CarryOnRequest::Begin { terms, env: start::own_environment() }
     };
     tell(&ask(Some(&args.name), wanted)?, args.json)
+}
+
+fn is_carried_on(name: &str) -> Result<bool, CommandError> {
+    let session = super::session(client::call(&Request::Status { name: name.to_owned() })?)?;
+    Ok(session.carry_on.is_some_and(|standing| standing.phase != Phase::Off))
 }
 
 pub(crate) fn hold(args: &Hold) -> Result<ExitCode, CommandError> {

@@ -46,6 +46,11 @@ fn it_is_sent_on_until_its_checks_pass() {
     assert!(
         home.ok(["explain", "a"]).contains("TASK_COMPLETE (0.95 sure) after turn_ended: assign_next_task")
     );
+    // Asked once more, it keeps its goal and its checks.
+    let asked = home.json(["continue", "a", "--json"]);
+    assert_eq!(asked[0]["carry_on"]["phase"], "examining", "{asked}");
+    home.await_phase("a", "done");
+    assert_eq!(home.sent_on("a"), 2);
     // What a person says is a new piece of work.
     std::fs::remove_file(home.project().join("calls")).unwrap();
     home.deliver("a", "write more", &[]);

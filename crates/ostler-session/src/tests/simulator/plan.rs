@@ -189,13 +189,8 @@ impl Plan {
             starts: Vec::new(),
             policy: if rng.u64(0..3) == 0 { Policy::Allow } else { Policy::Ask },
             grants: Grants { folder: rng.bool(), unattended: false },
-            carried_on: None,
-            passes: 0,
-            holds: Vec::new(),
-            day: DAY,
-            interrupts: Vec::new(),
-            answers: Vec::new(),
             sends,
+            ..Self::quiet()
         };
         // What a mark hides, nobody can see.
         let collapses = plan.agent.iter().any(|flag| flag == "--collapse-pastes");
